@@ -42,7 +42,7 @@ class Preferences:
     source : str
         Names of the files, for messages.
     clicks : ClickReport or None
-        Summary of the click logs; None without logs.
+        Numbers of kept and excluded rows and pairs of the click logs; None without logs.
     logs : str
         Names of the click log files.
     """
@@ -95,7 +95,7 @@ def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
 
 
 def _with_clicks(preferences: Preferences, log: ClickLog, level: float) -> Preferences:
-    """Append the significant preferences of a click log."""
+    """Append the preferences that clicks of a log show; `level` is the significance level of the test."""
     from_clicks = preferences_from_clicks(log, level)
     return replace(
         preferences,
@@ -107,7 +107,7 @@ def _with_clicks(preferences: Preferences, log: ClickLog, level: float) -> Prefe
 
 
 def _is_log(sheet: Sheet) -> bool:
-    """Check whether a table is a click log."""
+    """Check by its columns whether a table is a click log."""
     return "preferred" not in sheet.columns and not _OF_CLICKS.isdisjoint(sheet.columns)
 
 
@@ -129,6 +129,7 @@ def adapted(
     letor : sequence of str
         Files of judged items.
     preferences : Preferences
+        Preferences of users between documents of these files.
     pairs_letor : sequence of str
         Files of further items that comparisons may name. A query in these files is taken from them alone.
     base : str, optional
@@ -136,7 +137,7 @@ def adapted(
     trees : mapping, optional
         Arguments of `boosted_trees`, for the default base.
     lambdas : sequence of float
-        Candidates for λ.
+        Candidates for λ, the weight of staying close to the base.
     advice : str
         Appended to the error message if no file contains a compared item.
     **options
@@ -169,7 +170,10 @@ def adapted(
 
 
 def choice_rows(choice: RegularizationChoice, *, is_exact: bool) -> list[dict[str, Cell]]:
-    """Build a table row for the base, which has no λ, and for each λ; with ``is_exact=False`` λ is formatted text."""
+    """Build a table row for the base, which has no λ, and for each λ: figures, standard errors, and which λ is chosen.
+
+    With ``is_exact=False`` λ is formatted as short text.
+    """
     rows = []
     for row in (choice.base, *choice.table):
         # to decimal places, small ones would all be 0
@@ -187,6 +191,8 @@ def scored(path: str, letor: str, *, of_base: bool = False) -> Floats:
 
     Parameters
     ----------
+    path, letor : str
+        Files of the ranker and of the rows.
     of_base : bool
         True: score with the ranker before its adaptation.
 
@@ -202,9 +208,10 @@ def scored(path: str, letor: str, *, of_base: bool = False) -> Floats:
 
 
 def _joined(parts: Sequence[LetorData], files: str) -> tuple[QueryPool, list[tuple[LetorData, NDArray[np.bool_]]]]:
-    """Join the queries of several inputs into one pool, each from the first input that has it.
+    """Join the queries of several inputs into one pool; a query that several inputs have comes from the first of them.
 
-    Also returns each input with the mask of its rows in the pool.
+    Return the pool, and each input with the mask of its rows that are in the pool. `files` names the inputs in
+    messages. InputError is raised if only some inputs name their documents.
     """
     if len(parts) == 1:
         return parts[0].pool(), [(parts[0], np.ones(parts[0].n_items, dtype=np.bool_))]
@@ -236,7 +243,10 @@ def _check_alike(paths: Sequence[str]) -> None:
 
 
 def _check_features(data: LetorData, ranker: Any, path: str | None) -> None:
-    """Raise InputError, with file and line, at the first feature value that the base cannot handle."""
+    """Raise InputError, with file and line, at the first feature value that the base ranker cannot handle.
+
+    `path` is the base ranker's file, None for the default base.
+    """
     features, files = _features(data), ", ".join(data.paths)
     trees = ranker.trees if isinstance(ranker, HyperLinearRanker) else None
     if trees is not None and features.shape[1] != trees.n_features:
@@ -255,7 +265,7 @@ def _check_features(data: LetorData, ranker: Any, path: str | None) -> None:
 
 
 def _features(data: LetorData) -> Floats:
-    """Return the feature matrix, or raise InputError if the files have none."""
+    """Return the feature matrix, shape (n_rows, n_features); raise InputError if the files have none."""
     features = data.features
     if features is None:
         raise InputError(f"{', '.join(data.paths)}: no features")
@@ -263,5 +273,5 @@ def _features(data: LetorData) -> Floats:
 
 
 def _queries(data: LetorData) -> NDArray[Any]:
-    """Return the query id of every row."""
+    """Return the query id of every row, shape (n_rows,)."""
     return np.repeat(np.array(data.query_ids.tolist()), np.diff(data.query_offsets))

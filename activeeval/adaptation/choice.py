@@ -81,25 +81,29 @@ def pair_precision(ranker: Scorer, X: ArrayLike, pairs: ArrayLike) -> float:
 
 
 def _share_in_order(scores: Floats, pairs: Ints) -> float:
-    """Compute the share of pairs scored in their order; equal scores count one half."""
+    """Compute the share of pairs whose preferred row has the higher score; equal scores count one half.
+
+    `scores` have shape (n_rows,), `pairs` shape (n, 2), the preferred row first.
+    """
     return float((np.sign(scores[pairs[:, 0]] - scores[pairs[:, 1]]) / 2 + 0.5).mean())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegularizationRow:
-    """Figures of one λ over the folds; the se of a figure is its standard error over the folds.
+    """Agreement with judges and with users for one λ: means over the folds, with standard errors.
 
     Attributes
     ----------
     regularization : float
+        λ, the weight of staying close to the base; infinite for the base itself.
     measure : Figure
         μ, over held-out judged queries: nDCG@5 unless another measure is given.
     precision : Figure
         ν, the share of held-out pairs scored in their order.
     b : Figure
-        B_α of each fold's μ and ν.
+        Mean over the folds of B_α, the weighted harmonic mean of μ and ν.
     converged : bool
-        False if ``"hinge"`` stopped above its tolerance in some fold.
+        False if the solver of the hinge loss stopped above its tolerance in some fold.
     """
 
     regularization: float
@@ -118,6 +122,7 @@ class RegularizationChoice:
     ranker : HyperLinearRanker
         Adapted with the chosen λ to all rows and pairs.
     regularization : float
+        The chosen λ, the weight of staying close to the base.
     table : tuple of RegularizationRow
         Every λ, in the given order.
     base : RegularizationRow
@@ -170,9 +175,9 @@ class ChoiceOptions(TypedDict, total=False):
     Attributes
     ----------
     lambdas : sequence of float
-        Default: `REGULARIZATIONS`.
+        Candidates for λ. Default: `REGULARIZATIONS`.
     alpha : float
-        Weight of the precision on pairs relative to the measure. Default: 1.
+        α of `b_measure`: weight of the precision on pairs relative to the measure. Default: 1.
     n_folds : int
         Each query is held out once, with its judged rows and its pairs. Default: 5.
     measure : measure, optional
@@ -273,7 +278,7 @@ def choose_regularization(
 
 
 def _strengths(lambdas: Sequence[float], scaling: Scaling) -> list[float]:
-    """Validate the candidates for λ: positive, in range, distinct."""
+    """Check the candidates for λ: positive, in range and distinct; raise InputError at the first that is not."""
     strengths = [positive(value, "lambdas") for value in lambdas]
     if not strengths:
         raise InputError("lambdas holds no λ")
@@ -287,7 +292,7 @@ def _strengths(lambdas: Sequence[float], scaling: Scaling) -> list[float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Folds:
-    """Judged rows and users' pairs, the fold of each query, the measure and α."""
+    """Data of the cross-validation: judged rows, users' pairs, fold of each query id, measure, α of `b_measure`."""
 
     judged: JudgedRows
     users: UserPairs
@@ -298,7 +303,11 @@ class _Folds:
     def values(
         self, fold: int, base: HyperLinearRanker | BaseEstimator, strengths: list[float], options: dict[str, Any]
     ) -> list[tuple[float, float, float, bool]]:
-        """Evaluate the base and every λ on a fold, fitted to the other folds."""
+        """Evaluate the base and every λ (`strengths`) on a fold, adapted to the other folds.
+
+        `options` are those of `HyperLinearRanker.path`. The list has the values of `_values` for the base, then for
+        each λ.
+        """
         train, test = self.judged.parted(self.fold_of, fold)
         train_pairs, test_pairs = self.users.parted(self.fold_of, fold)
         fold_base = train.ranker(base)
@@ -310,7 +319,10 @@ class _Folds:
 def _values(
     ranker: HyperLinearRanker, queries: JudgedQueries, X: NDArray[Any], pairs: Ints, alpha: float
 ) -> tuple[float, float, float, bool]:
-    """Compute μ, ν and B of a ranker on held-out data, and a flag: True if its program did not converge."""
+    """Compute μ (measure on judged queries), ν (precision on pairs) and B_α of a ranker on held-out data.
+
+    The fourth value is True if the ranker's solver did not converge.
+    """
     mu, nu = queries.value(ranker), _share_in_order(ranker.predict(X), pairs)
     is_open = ranker.adaptation_ is not None and not ranker.adaptation_.converged
     return mu, nu, b_measure(mu, nu, alpha), is_open
@@ -322,12 +334,12 @@ def _hash(name: Any) -> int:
 
 
 def _figure(values: Floats) -> Figure:
-    """Compute the mean over folds and its standard error."""
+    """Compute the mean of values over folds, shape (n_folds,), and its standard error."""
     return Figure(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))
 
 
 def _row(strength: float, values: Floats) -> RegularizationRow:
-    """Average the values of one λ over folds, shape (n_folds, 4): μ, ν, B, and a not-converged flag."""
+    """Average the values of one λ over folds; columns of `values`, shape (n_folds, 4), are those of `_values`."""
     measure, precision, b = map(_figure, values.T[:3])
     is_solved = not values[:, 3].any()
     return RegularizationRow(regularization=strength, measure=measure, precision=precision, b=b, converged=is_solved)

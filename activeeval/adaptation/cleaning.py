@@ -15,7 +15,7 @@ from activeeval.formats.tables.clicks import ClickLog
 
 
 class RowOutcome(IntEnum):
-    """Outcome of cleaning for a row of a click log."""
+    """Outcome of cleaning for a row of a click log: kept, too few impressions, a robots' row, a robots' query."""
 
     KEPT = 0
     FEW_IMPRESSIONS = 1
@@ -54,7 +54,7 @@ class CleaningRules:
     robot_query_documents: int = 3
 
     def __post_init__(self) -> None:
-        """Validate the rules."""
+        """Raise InputError at the first invalid rule."""
         for name in ("fewest_impressions", "robot_impressions", "robot_query_documents"):
             whole_number(getattr(self, name), name, 1)
         for name in ("robot_rate", "robot_query_rate"):
@@ -78,7 +78,10 @@ class CleaningRules:
         return np.where((fates == RowOutcome.KEPT) & of_robots[queries], RowOutcome.ROBOT_QUERY, fates).astype(np.int64)
 
     def _robot_queries(self, log: ClickLog, queries: Ints, documents: Ints, counts: NDArray[np.bool_]) -> Ints:
-        """Mark the queries attributed to robots, from the rows in the mask ``counts``; shape (n_queries,)."""
+        """Mark the queries attributed to robots, shape (n_queries,): enough documents, each clicked at too high a rate.
+
+        `queries` and `documents`, shape (n,), have each row's numbers; `counts`, shape (n,), masks the rows to use.
+        """
         n_documents, n_queries = documents.max(initial=-1) + 1, queries.max(initial=-1) + 1
         impressions, clicks = (
             np.bincount(documents[counts], values[counts], n_documents) for values in (log.impressions, log.clicks)

@@ -40,7 +40,7 @@ from activeeval.formats.tables.clicks import ClickLog
 
 
 class PairOutcome(IntEnum):
-    """Outcome of the comparison of two documents of a query."""
+    """Outcome of the comparison of two documents of a query; `ClickReport` explains the names."""
 
     KEPT = 0
     FEW_IMPRESSIONS = 1
@@ -57,8 +57,11 @@ class ClickReport:
     Attributes
     ----------
     level : float
+        Significance level of the test of a pair.
     rules : CleaningRules
+        Rules that excluded rows.
     skip_above : bool
+        True if no document is preferred to one at a position above it.
     n_queries : int
     rows : dict of RowOutcome to int
         Number of rows of the log by outcome.
@@ -99,9 +102,9 @@ class ClickPreferences:
     Attributes
     ----------
     query_ids, preferred, other : Texts, shape (n,)
-        Two documents occur once, in one direction.
+        Ids by pair. Two documents occur once, in one direction.
     z : ndarray of float64, shape (n,)
-        Of the way of comparing with the smallest p-value; positive.
+        Test statistic of the way of comparing (see the module) with the smallest p-value; positive.
     p_values : ndarray of float64, shape (n,)
         Two-sided p-value of that way times the number of ways, at most the level: twice the probability of such a z or
         more, or, for small counts, of such a count or more, if the rates are equal.
@@ -184,7 +187,10 @@ def preferences_from_clicks(
 
 
 class _PairOutcomes(NamedTuple):
-    """`PairOutcome` of all pairs of a query; for preferences the documents, shape (2, n), z and p-value."""
+    """Results of one query: `PairOutcome` of all its pairs, and of its n preferences the documents, z and p-values.
+
+    `pairs`, shape (2, n), has the numbers of the preferred and the other document.
+    """
 
     fates: Ints
     pairs: Ints
@@ -193,7 +199,10 @@ class _PairOutcomes(NamedTuple):
 
 
 def _decided(query: QueryClicks, level: float, skip_above: bool) -> _PairOutcomes:
-    """Test all pairs of documents of a query and classify them by outcome."""
+    """Test all pairs of documents of a query and classify them by outcome.
+
+    `level` is the level of the two-sided test, `skip_above` as in `preferences_from_clicks`.
+    """
     pairwise, n_docs = Pairwise.of(query), query.documents.size
     z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_), level)
     is_significant = p_values <= level / 2
@@ -213,7 +222,10 @@ def _decided(query: QueryClicks, level: float, skip_above: bool) -> _PairOutcome
 
 
 def _fates(query: QueryClicks, is_both: Bools, is_kept: Bools, is_above: Bools) -> Ints:
-    """Classify all pairs of documents of a query by `PairOutcome`, shape (D, D)."""
+    """Classify all pairs of D documents of a query by `PairOutcome`, shape (D, D).
+
+    The masks, shape (D, D), mark pairs preferred both ways, kept, and significant only without the Skip-Above rule.
+    """
     is_gone = ~query.is_left
     of_robots = is_gone & query.of_robots
     fates = {

@@ -127,7 +127,10 @@ def _check_base(context: click.Context, base: str | None) -> None:
 
 
 def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> RegularizationChoice:
-    """Adapt the ranker with the command's options, and rephrase a size error for the command line."""
+    """Adapt the ranker with the command's options.
+
+    On too large a problem, raise SideError with the command's own advice.
+    """
     from activeeval.adaptation.adapt import adapted
     from activeeval.adaptation.choice import REGULARIZATIONS
     from activeeval.adaptation.weights import SideError
@@ -141,7 +144,7 @@ def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> 
 
 
 def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
-    """Write the ranker file and the chart atomically."""
+    """Write the ranker file and, if `plot` names one, the chart; both or, on an error, none."""
     from activeeval.adaptation.choice_picture import plot_regularization
     from activeeval.adaptation.ranker_files import write_ranker
     from activeeval.formats.writing import AtomicFiles
@@ -153,7 +156,7 @@ def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
 
 
 def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
-    """Print the caveats of the figures on stderr."""
+    """Print on stderr what limits the figures of a choice; `base` is the file of the base ranker, if one was passed."""
     if choice.n_irrelevant:
         share = f"{choice.n_irrelevant} of {counted(choice.n_queries, 'judged query')}"
         output.say(f"{share} have no relevant document: their nDCG@5 counts as 0")

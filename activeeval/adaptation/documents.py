@@ -54,7 +54,7 @@ def item_pairs(
     pairs = []
 
     def place(row: int) -> str:
-        """Name a comparison in a message."""
+        """Name the comparison of a row number in a message."""
         return f"{source}: pair {row + 1}" if places is None else places[row]
 
     lacking = f"which {documents} does not hold{advice}"

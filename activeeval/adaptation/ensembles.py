@@ -26,7 +26,10 @@ _INFINITE = 1e300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """Trees, the value of each leaf (shrinkage included), and the constant added to their sum."""
+    """A sum of trees: the trees, the value of each leaf, shape (n_leaves,), and the constant added to their sum.
+
+    Leaf values include the learning rate (shrinkage).
+    """
 
     trees: Trees
     weights: Floats
@@ -34,12 +37,14 @@ class Ensemble:
 
 
 def read_ensemble(model: Any) -> Ensemble:
-    """Convert a fitted model to arrays of trees, leaf values and an intercept.
+    """Convert fitted boosted regression trees (scikit-learn or LightGBM) to trees, leaf values and an intercept.
 
     Raises
     ------
     InputError
-        If it is not a model of boosted regression trees, or its prediction is not the sum of its leaves.
+        If it is not such a model, or its prediction is not the sum of its leaves.
+    NotFittedError
+        If it is not fitted.
     """
     if isinstance(model, GradientBoostingRegressor):
         return _of_scikit_learn(model)
@@ -99,7 +104,7 @@ def _of_histograms(model: HistGradientBoostingRegressor) -> Ensemble:
 
 
 def _histogram_tree(nodes: Any) -> Tree:
-    """Convert the node table of one histogram tree."""
+    """Convert the node table of one tree of a HistGradientBoostingRegressor."""
     is_leaf = nodes["is_leaf"] == 1
     features, left, right = (
         np.where(is_leaf, LEAF, nodes[name].astype(np.int64)) for name in ("feature_idx", "left", "right")
@@ -134,7 +139,12 @@ def _of_lightgbm(model: Any) -> Ensemble:
 
 
 def _lightgbm_tree(root: dict[str, Any]) -> tuple[Tree, Floats]:
-    """Convert a dumped tree to arrays and leaf values; breadth first, so that parents precede children."""
+    """Convert a dumped tree (its `root` node) to arrays and leaf values.
+
+    Breadth first, so that parents precede children.
+
+    InputError is raised on categorical splits and on linear models in leaves.
+    """
     queue = [root]
     rows: list[tuple[Any, ...]] = []
     values = []
@@ -153,7 +163,10 @@ def _lightgbm_tree(root: dict[str, Any]) -> tuple[Tree, Floats]:
 
 
 def _lightgbm_split(node: dict[str, Any], first_child: int) -> tuple[Any, ...]:
-    """Convert one split to a row of node fields."""
+    """Convert one split to the fields of a `Tree`.
+
+    `first_child` is the number of its left child, the right one follows. InputError is raised on a categorical split.
+    """
     if node["decision_type"] != "<=":
         raise InputError("the base model splits on categories, expected comparisons of numbers")
     threshold, missing = float(node["threshold"]), node["missing_type"]

@@ -18,7 +18,10 @@ from activeeval.rankers.pairs import PreferencePairs, checked_pairs
 
 
 def plain_ids(query_ids: ArrayLike, name: str) -> NDArray[Any]:
-    """Convert ids to an array of str or int64, so that equal ids compare equal across input types."""
+    """Convert ids to an array of str or int64, so that equal ids compare equal whatever the input type.
+
+    InputError is raised if they are neither texts nor whole numbers; `name` names them in the message.
+    """
     ids = np.asarray(query_ids)
     if ids.dtype.kind == "S":
         return np.asarray(np.char.decode(ids, "utf-8"))
@@ -33,7 +36,7 @@ def plain_ids(query_ids: ArrayLike, name: str) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRows:
-    """Features, grade and query of judged rows."""
+    """Features, shape (n, n_features), grade and query id of n judged rows."""
 
     X: NDArray[Any]
     grades: Ints
@@ -41,7 +44,7 @@ class JudgedRows:
 
     @classmethod
     def of(cls, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self:
-        """Validate judged rows; raise InputError if no query has two different grades."""
+        """Validate judged rows; raise InputError if a value is invalid or no query has two different grades."""
         features, whole, codes = training_items(X, grades, plain_ids(query_ids, "query_ids"))
         if codes is None or PreferencePairs.of(whole, codes).n_pairs == 0:
             raise InputError("the judged items hold no order: no query has two of different grades")
@@ -57,16 +60,22 @@ class JudgedRows:
         return self._at(np.lexsort((self.grades, *self.X.T, np.unique(self.queries, return_inverse=True)[1])))
 
     def _at(self, rows: NDArray[Any]) -> Self:
-        """Select rows."""
+        """Select rows by numbers or a mask."""
         return type(self)(self.X[rows], self.grades[rows], self.queries[rows])
 
     def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Self, Self]:
-        """Split into the rows outside a fold and those inside."""
+        """Split into the rows outside a fold and those inside; `fold_of` has the fold of each query id."""
         inside = np.array([fold_of[name] == fold for name in self.queries.tolist()])
         return self._at(~inside), self._at(inside)
 
     def ranker(self, base: HyperLinearRanker | BaseEstimator) -> HyperLinearRanker:
-        """Return a HyperLinearRanker base as it is, or fit a clone of a regressor to these rows and convert it."""
+        """Convert a base to a HyperLinearRanker: a ranker is kept, of a regressor a clone is fitted to these rows.
+
+        Raises
+        ------
+        InputError
+            If the base is neither a ranker nor a regressor of boosted trees, or the features have missing values.
+        """
         if isinstance(base, HyperLinearRanker):
             return base
         if not isinstance(base, BaseEstimator):
@@ -81,7 +90,7 @@ class JudgedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UserPairs:
-    """Pairs of rows of ``X``, preferred first, each with its query."""
+    """Pairs of row numbers of ``X``, shape (n_pairs, 2), the preferred row first, each with its query id."""
 
     X: NDArray[Any]
     pairs: Ints
@@ -89,7 +98,13 @@ class UserPairs:
 
     @classmethod
     def of(cls, judged: JudgedRows, pairs: ArrayLike, X: ArrayLike | None, query_ids: ArrayLike | None) -> Self:
-        """Validate pairs; raise InputError if the rows of a pair belong to different queries."""
+        """Validate users' pairs; without X and query ids, their rows are the judged ones.
+
+        Raises
+        ------
+        InputError
+            If a pair is invalid, its rows belong to different queries, or query ids are missing or of another type.
+        """
         if (X is None) != (query_ids is None):
             raise InputError("pairs_X and pairs_query_ids belong together, got one of them")
         features = judged.X if X is None else as_features(X, "pairs_X")
@@ -114,16 +129,24 @@ class UserPairs:
         return sorted(set(self.queries.tolist()))
 
     def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Ints, Ints]:
-        """Split into the pairs outside a fold and those inside."""
+        """Split into the pairs outside a fold and those inside, shape (·, 2).
+
+        `fold_of` has the fold of each query id.
+        """
         inside = np.array([fold_of[name] == fold for name in self.queries.tolist()])
         return self.pairs[~inside], self.pairs[inside]
 
 
 def deal_out(judged: list[Any], preferred: list[Any], n_folds: int, seed: int) -> dict[Any, int]:
-    """Assign queries to folds, evenly both for judged queries and for queries with pairs.
+    """Assign query ids to folds, evenly both for judged queries (`judged`) and for queries with pairs (`preferred`).
 
-    The order is: queries with judgments alone, with both, with pairs alone. Judged queries and queries with pairs are
-    thus contiguous runs, and round-robin assignment spreads a run evenly.
+    `seed` shuffles the queries. The order is: queries with judgments alone, with both, with pairs alone. Judged queries
+    and queries with pairs are thus contiguous runs, and round-robin assignment spreads a run evenly.
+
+    Raises
+    ------
+    InputError
+        If there are more folds than queries of a kind, or fewer than two.
     """
     for names, kind in ((judged, "judged"), (preferred, "in pairs")):
         if n_folds < 2 or len(names) < n_folds:

@@ -43,8 +43,11 @@ class Adaptation:
     Attributes
     ----------
     method : {"sgd", "closed_form", "hinge"}
+        Loss and solver, see `HyperLinearRanker.adapt`.
     regularization : float
+        λ, the weight of staying close to the base.
     scaling : {"mean", "sum"}
+        Whether the loss is averaged or summed over pairs.
     n_pairs : int
     objective : float
         Objective at the weights found.
@@ -228,7 +231,10 @@ class HyperLinearRanker:
         tol: float = 1e-6,
         rng: Seed = None,
     ) -> Iterator[Self]:
-        """Yield the result of `adapt` for each λ; work that does not depend on λ is done once."""
+        """Yield the result of `adapt` for each λ of `regularizations`; work that does not depend on λ is done once.
+
+        Parameters, errors and warnings are those of `adapt`.
+        """
         epochs = _checked(method, scaling, n_epochs, tol)
         ridges = [positive(value, "regularization") for value in regularizations]
         problem = _Problem.of(self, X, pairs, method)
@@ -261,13 +267,16 @@ def _warn(adaptation: Adaptation) -> None:
 
 
 def problem_size(ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike) -> tuple[int, int]:
-    """Count the pairs, and the leaves in which at least one pair differs."""
+    """Count the pairs, and the leaves in which the two items of at least one pair differ.
+
+    `pairs` are row numbers of `X`.
+    """
     n_pairs, n_leaves = _Problem.of(ranker, X, pairs, "closed_form").differences.rows.shape
     return n_pairs, n_leaves
 
 
 def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int | None:
-    """Validate the options; return the number of epochs, or None for no limit."""
+    """Validate the options of `HyperLinearRanker.adapt`; return the number of epochs, or None for no limit."""
     for value, kind, name in ((method, Method, "method"), (scaling, Scaling, "scaling")):
         one_of(value, get_args(kind), name)
     positive(tol, "tol")
@@ -275,7 +284,7 @@ def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int | None:
 
 
 def _solver(method: Method, differences: Differences, n_epochs: int | None, tol: float, seed: int) -> Solver:
-    """Build the solver of a method."""
+    """Build the solver of a method for the pairs' leaf differences."""
     if method == "closed_form":
         return ClosedForm.of(differences)
     if method == "sgd":
@@ -284,7 +293,7 @@ def _solver(method: Method, differences: Differences, n_epochs: int | None, tol:
 
 
 def _one_hot(leaves: NDArray[np.int32], n_leaves: int) -> sparse.csr_array:
-    """Build the sparse one-hot matrix of leaf numbers, shape (n_rows, n_leaves)."""
+    """Build the sparse one-hot matrix, shape (n_rows, n_leaves), of leaf numbers of shape (n_rows, n_trees)."""
     n_rows, n_trees = leaves.shape
     parts = (np.ones(leaves.size), leaves.ravel(), np.arange(n_rows + 1, dtype=np.int64) * n_trees)
     return sparse.csr_array(parts, shape=(n_rows, n_leaves))
@@ -292,7 +301,19 @@ def _one_hot(leaves: NDArray[np.int32], n_leaves: int) -> sparse.csr_array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """Distinct items as leaf indicators, their pairs sorted by leaves alone, and the loss of the pairs."""
+    """The optimisation problem of `HyperLinearRanker.adapt`.
+
+    Attributes
+    ----------
+    items : sparse array, shape (n_items, n_leaves)
+        Leaf indicators of the distinct items that occur in pairs.
+    term : Term
+        Loss of the pairs.
+    base : ndarray, shape (n_leaves,)
+        Weights w_0 before the adaptation.
+    differences : Differences
+        Indicators of the preferred item minus those of the other, sorted by leaves alone, not by input order.
+    """
 
     items: sparse.csr_array
     term: Term
@@ -301,7 +322,7 @@ class _Problem:
 
     @classmethod
     def of(cls, ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike, method: Method) -> Self:
-        """Build the optimisation problem of a ranker's pairs."""
+        """Build the problem of a ranker's pairs; raise InputError if a pair or a feature is invalid."""
         numbered = checked_pairs(pairs, as_features(X).shape[0])
         rows, places = np.unique(numbered, return_inverse=True)
         leaves, leaf_rows = _distinct(ranker.trees.leaves(X, rows))
@@ -318,19 +339,19 @@ class _Problem:
         return self.differences.n_pairs
 
     def weights(self, moves: WeightChange) -> Floats:
-        """Add a change of the free columns to the base weights."""
+        """Add a change of the leaves in which pairs differ to the base weights; shape (n_leaves,)."""
         weights = self.base.copy()
         weights[self.differences.columns] += moves.values
         return weights
 
     def objective(self, weights: Floats, moves: WeightChange, ridge: float) -> float:
-        """Compute the objective, in the mean scale."""
+        """Compute the objective, with the loss averaged over pairs; `ridge` is λ."""
         loss, _ = self.term(self.items @ weights)
         return loss + ridge * float(moves.values @ moves.values)
 
 
 def _distinct(leaves: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
-    """Find the distinct rows of leaves, in a canonical order, and the number of each row among them."""
+    """Find the distinct rows of `leaves`, shape (n, n_trees), sorted, and the number of each row among them."""
     whole = np.ascontiguousarray(leaves).view(f"V{leaves.itemsize * leaves.shape[1]}").ravel()
     distinct, places = np.unique(whole, return_inverse=True)
     return distinct.view(np.int32).reshape(-1, leaves.shape[1]), places

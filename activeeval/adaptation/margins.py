@@ -62,7 +62,7 @@ class LargestMargins:
     seed: int
 
     def __call__(self, ridge: float) -> WeightChange:
-        """Solve for one λ of the mean scale."""
+        """Compute the change of the weights for one λ (`ridge`), with the loss averaged over pairs."""
         bound = 1.0 / (2.0 * self.differences.n_pairs * ridge)
         too_wide = self.differences.columns.size > MOST_SIDE
         n_epochs = self.n_epochs or (_PASSES_ALONE if too_wide else _PASSES)
@@ -83,7 +83,10 @@ class LargestMargins:
         return np.asarray(1.0 - self.differences.base_margins)
 
     def _ascent(self, bound: float, n_epochs: int) -> tuple[Floats, int]:
-        """Run coordinate ascent; return the multipliers and the number of passes."""
+        """Run at most `n_epochs` passes of coordinate ascent.
+
+        Return the multipliers α, shape (n_pairs,), and the passes. `bound` is C, the upper bound of each α_i.
+        """
         from activeeval.core.kernels.learning import leaf_pairs
 
         rows, norms = self.differences.sparse_rows(), self.differences.norms
@@ -101,14 +104,20 @@ class LargestMargins:
         return multipliers, epoch
 
     def _value(self, multipliers: Floats, moves: Floats, bound: float) -> tuple[float, float]:
-        """Compute the primal value, and its excess over the dual value."""
+        """Compute the primal value at v = Δᵀα (`moves`), and its excess over the dual value at α (`multipliers`).
+
+        `bound` is C.
+        """
         size = float(moves @ moves)
         slacks = np.maximum(self._short - self.differences.rows @ moves, 0.0)
         value = 0.5 * size + bound * float(slacks.sum())
         return value, value - (float(multipliers @ self._short) - 0.5 * size)
 
     def _interior(self, bound: float, multipliers: Floats, gap: float) -> Floats:
-        """Run the interior point method; return the multipliers with the smallest gap, the given ones included."""
+        """Run the interior point method; return the multipliers α with the smallest gap, those passed in included.
+
+        `gap` is the excess of the primal over the dual value at `multipliers`; `bound` is C.
+        """
         best, least = multipliers, gap
         at = _InteriorPoint.of(self.differences, self._short, bound)
         for _ in range(_STEPS):
@@ -126,7 +135,10 @@ class LargestMargins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _InteriorPoint:
-    """A point strictly inside the bounds: α, and the multipliers z of α ≥ 0 and ξ of α ≤ C."""
+    """A point strictly inside the bounds 0 < α < C: α, and the multipliers z of α ≥ 0 and ξ of α ≤ C.
+
+    `short` is m of the module, `bound` is C; `is_moving` is False if the last step was negligible.
+    """
 
     differences: Differences
     short: Floats
@@ -138,37 +150,40 @@ class _InteriorPoint:
 
     @classmethod
     def of(cls, differences: Differences, short: Floats, bound: float) -> _InteriorPoint:
-        """Build the start: α at the middle of the bounds, z and ξ positive."""
+        """Build the starting point: α at the middle of its bounds, z and ξ positive."""
         alpha = np.full(differences.n_pairs, bound / 2)
         lack = differences.rows @ (differences.rows.T @ alpha) - short
-        room = max(float(np.abs(lack).mean()), 1.0)
-        return cls(differences, short, bound, alpha, np.maximum(lack, 0) + room, np.maximum(-lack, 0) + room)
+        slack = max(float(np.abs(lack).mean()), 1.0)
+        return cls(differences, short, bound, alpha, np.maximum(lack, 0) + slack, np.maximum(-lack, 0) + slack)
 
     def step(self) -> _InteriorPoint:
-        """Take one predictor-corrector step."""
+        """Take one predictor-corrector step (Mehrotra).
+
+        Raise LinAlgError if the linear system is singular to rounding.
+        """
         rows, alpha, z, xi = self.differences.rows, self.alpha, self.z, self.xi
-        room = self.bound - alpha
-        inverse = 1.0 / (z / alpha + xi / room)
+        slack = self.bound - alpha
+        inverse = 1.0 / (z / alpha + xi / slack)
         factors = linalg.cho_factor(self._curvature(inverse), lower=True, overwrite_a=True, check_finite=False)
         residual = rows @ (rows.T @ alpha) - self.short - z + xi
 
         def direction(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-            """Solve for the direction that changes α z by ``low`` and ξ (C − α) by ``high``, to first order."""
-            right = -residual + low / alpha - high / room
+            """Solve for (dα, dz, dξ) that change α z by ``low`` and ξ (C − α) by ``high``, to first order."""
+            right = -residual + low / alpha - high / slack
             target, moves = rows.T @ (inverse * right), np.zeros(rows.shape[1])
             for _ in range(_REFINED):
                 rest = target - moves - rows.T @ (inverse * (rows @ moves))
                 moves = moves + linalg.cho_solve(factors, rest, check_finite=False)
             d_alpha = inverse * (right - rows @ moves)
-            return d_alpha, (low - z * d_alpha) / alpha, (high + xi * d_alpha) / room
+            return d_alpha, (low - z * d_alpha) / alpha, (high + xi * d_alpha) / slack
 
-        d_alpha, d_z, d_xi = direction(-alpha * z, -room * xi)
+        d_alpha, d_z, d_xi = direction(-alpha * z, -slack * xi)
         n = 2.0 * alpha.size
-        now = float(alpha @ z + room @ xi) / n
+        now = float(alpha @ z + slack @ xi) / n
         most = self._most(d_alpha, d_z, d_xi)
-        after = (alpha + most * d_alpha) @ (z + most * d_z) + (room - most * d_alpha) @ (xi + most * d_xi)
+        after = (alpha + most * d_alpha) @ (z + most * d_z) + (slack - most * d_alpha) @ (xi + most * d_xi)
         goal = now * (max(float(after) / n, 0.0) / now) ** 3
-        d_alpha, d_z, d_xi = direction(goal - alpha * z - d_alpha * d_z, goal - room * xi + d_alpha * d_xi)
+        d_alpha, d_z, d_xi = direction(goal - alpha * z - d_alpha * d_z, goal - slack * xi + d_alpha * d_xi)
         size = min(1.0, _SHARE * self._most(d_alpha, d_z, d_xi, 1.0 / _SHARE))
         # rounding may put a value onto a bound
         inside = np.clip(alpha + size * d_alpha, 1e-12 * self.bound, (1 - 1e-12) * self.bound)
@@ -177,16 +192,19 @@ class _InteriorPoint:
         return _InteriorPoint(self.differences, self.short, self.bound, inside, z, xi, size > 1e-6)
 
     def _most(self, d_alpha: Floats, d_z: Floats, d_xi: Floats, most: float = 1.0) -> float:
-        """Compute the largest step, at most ``most``, that respects all bounds."""
-        room = self.bound - self.alpha
-        for value, change in ((self.alpha, d_alpha), (room, -d_alpha), (self.z, d_z), (self.xi, d_xi)):
+        """Compute the largest step along (dα, dz, dξ), at most ``most``, that keeps α, C − α, z and ξ non-negative."""
+        slack = self.bound - self.alpha
+        for value, change in ((self.alpha, d_alpha), (slack, -d_alpha), (self.z, d_z), (self.xi, d_xi)):
             falling = change < 0
             if falling.any():
                 most = min(most, float((-value[falling] / change[falling]).min()))
         return most
 
     def _curvature(self, weights: Floats) -> Floats:
-        """Compute the lower half of I + ΔᵀWΔ."""
+        """Compute the lower half of I + ΔᵀWΔ, shape (n_columns, n_columns).
+
+        W is the diagonal matrix of `weights`, (n_pairs,).
+        """
         from activeeval.core.kernels.learning import leaf_pairs
 
         side = self.differences.columns.size

@@ -8,7 +8,7 @@ from activeeval.report.numbers import counted
 
 
 def click_lines(report: ClickReport) -> tuple[str, ...]:
-    """Summarise a click log: one line for each outcome of rows, and of pairs of documents."""
+    """Summarise a click log as text: one line for each outcome of rows, and of pairs of documents."""
     rules = report.rules
     of_rows = {
         RowOutcome.KEPT: "kept",

@@ -47,15 +47,15 @@ class QueryClicks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairwise:
-    """Comparisons of every document of a query with every other, shape (D, D) each.
+    """Comparisons of the click rates of every two documents of a query, shape (D, D) each.
 
     Attributes
     ----------
     query : QueryClicks
     level : Strata
-        Of their rows at the same positions, each position a stratum.
+        Comparison of their rows at the same positions, each position a stratum.
     mains : Strata
-        Of the rows of both at their main positions.
+        Comparison of the rows of both at their main (most frequent) positions.
     """
 
     query: QueryClicks
@@ -78,7 +78,8 @@ class Pairwise:
     def test(self, skip_above: bool, wanted: Bools, level: float) -> tuple[Floats, Floats]:
         """Compute z, and the one-sided p-value for more clicks on the row's document than on the column's.
 
-        Both come from the way of comparing with the smaller p-value; that p-value is multiplied by the number of ways.
+        Shape (D, D) each. Both come from the way of comparing (`level` or `mains`) with the smaller p-value, which is
+        multiplied by the number of possible ways. Pairs without any have p-value 1.
 
         Parameters
         ----------
@@ -87,7 +88,7 @@ class Pairwise:
         wanted : ndarray of bool, shape (D, D)
             Pairs whose p-values must be exact if counts are small or skewed.
         level : float
-            Level of the test.
+            Level of the two-sided test.
         """
         main, is_shown = self.query.main, self.query.shown > 0
         is_level = is_shown.astype(np.int64) @ is_shown.T > 0
@@ -99,7 +100,10 @@ class Pairwise:
         return z, np.where(n_ways > 0, np.minimum(1.0, n_ways * np.minimum(p_level, p_mains)), 1.0)
 
     def _p_values(self, strata: Strata, wanted: Bools, is_comparable: Bools, level: float, *, at_mains: bool) -> Floats:
-        """Compute one-sided p-values, exact for the requested pairs if the normal approximation is not valid."""
+        """Compute one-sided p-values, shape (D, D), exact for `wanted` pairs if the normal approximation is not valid.
+
+        Pairs outside `is_comparable` get 1. With `at_mains`, `strata` compares main (most frequent) positions.
+        """
         p_values = np.where(is_comparable, strata.p_values(), 1.0)
         for first, second in np.argwhere(wanted & strata.needs_exact(level) & (p_values < 1)).tolist():
             pair = np.array([[first], [second]])
@@ -110,7 +114,7 @@ class Pairwise:
 
 
 def _all_pairs(shown: Ints, clicked: Ints) -> Strata:
-    """Compare every document with every other in one stratum."""
+    """Compare every document with every other in one stratum, from impressions and clicks of shape (D,)."""
     return Strata.of((shown[:, None], clicked[:, None]), (shown, clicked))
 
 
@@ -153,7 +157,7 @@ class ClickCounts:
             yield self._query(rows)
 
     def _query(self, rows: Ints) -> QueryClicks:
-        """Tabulate the remaining rows of one query by document and position."""
+        """Tabulate the remaining rows of one query by document and position; `rows` are its row numbers in the log."""
         documents, places = np.unique(self.documents[rows], return_inverse=True)
         is_kept, is_robot = self.fates[rows] == RowOutcome.KEPT, self.fates[rows] > RowOutcome.FEW_IMPRESSIONS
         rows_kept = rows[is_kept]

@@ -40,19 +40,20 @@ most a twentieth."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata:
-    """Comparisons of a first document with a second one, each summed over its strata.
+    """Comparisons of the click rates of a first document and a second one, each summed over its strata (positions).
 
     Attributes
     ----------
     sums : ndarray of float64, shape (5, …)
-        Σ(c₁ − n₁C/N), its variance and third cumulant, and the largest deviations of Σc₁ below and above its mean.
+        By row: Σ(c₁ − n₁C/N), its variance and third cumulant, and the largest deviations of Σc₁ below and above its
+        mean. Other axes are those of the comparisons.
     """
 
     sums: Floats
 
     @classmethod
     def of(cls, first: tuple[ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike]) -> Self:
-        """Build comparisons of one stratum each, from (n₁, c₁) and (n₂, c₂), arrays that broadcast.
+        """Build comparisons of one stratum each, from (impressions, clicks) of both documents, arrays that broadcast.
 
         Examples
         --------
@@ -81,11 +82,11 @@ class Strata:
         )
 
     def __add__(self, other: Strata) -> Strata:
-        """Add strata to the comparisons."""
+        """Add the strata of other comparisons of the same documents."""
         return Strata(self.sums + other.sums)
 
     def where(self, mask: Bools) -> Strata:
-        """Return a copy whose sums are 0 for the comparisons outside a mask, shape (n_comparisons,)."""
+        """Return a copy whose sums are 0 for the comparisons outside a mask of the comparisons' shape."""
         return Strata(np.where(mask, self.sums, 0.0))
 
     def needs_exact(self, level: float) -> Bools:
@@ -94,7 +95,7 @@ class Strata:
         Parameters
         ----------
         level : float
-            Of the two-sided test. A normal p-value above it is kept, as the exact one is hardly below half of it.
+            Level of the two-sided test. A normal p-value above it is kept, as the exact one is hardly below half of it.
         """
         # two ways of comparing, two sides
         z = -float(ndtri(level / 4))
@@ -111,7 +112,7 @@ class Strata:
         return np.asarray(np.divide(excess, root, out=np.zeros_like(root), where=root > 0))
 
     def p_values(self) -> Floats:
-        """Compute the normal probability of z or more under equal rates; 1 if z ≤ 0."""
+        """Compute the normal probability of z or more under equal rates, one-sided; 1 if z ≤ 0."""
         z = self.z()
         return np.where(z > 0, ndtr(-z), 1.0)
 
@@ -140,7 +141,11 @@ def exact_p_value(shown: Ints, clicked: Ints) -> float:
 
 
 def _hypergeometric(n1: int, n2: int, clicks: int, values: Ints) -> Floats:
-    """Compute the probabilities that ``values`` of the clicks are on the first document; they sum to 1."""
+    """Compute the probability of each number of `values`: that this number of all clicks are on the first document.
+
+    `n1` and `n2` are the impressions of the two documents; `values` are all possible numbers, so that the result sums
+    to 1.
+    """
     inverse = sum(gammaln(part + 1.0) for part in (values, n1 - values, clicks - values, n2 - clicks + values))
     # normalised, which removes the common factor and the rounding of large logarithms
     chances = np.exp(inverse.min() - inverse)

@@ -46,7 +46,7 @@ _NOT_ADAPTED = ("", 0.0, "", 0, np.nan, np.nan, 0, True)
 
 
 def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: AtomicFiles | None = None) -> None:
-    """Write a ranker file atomically, alone or together with other files."""
+    """Write a ranker file atomically, alone or, if `files` is set, together with other files."""
     adaptation = ranker.adaptation_
     values = [getattr(adaptation, name) for name in _ADAPTED] if adaptation else _NOT_ADAPTED
     arrays = {name: getattr(ranker.trees, name) for name in _TREES}
@@ -92,7 +92,7 @@ def read_ranker(path: PathLike) -> HyperLinearRanker:
 
 
 def _digest(arrays: Arrays) -> str:
-    """Compute a SHA-256 digest of names, types, shapes and bytes."""
+    """Compute a SHA-256 digest of the names, types, shapes and bytes of arrays."""
     total = hashlib.sha256()
     for name in sorted(arrays):
         total.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
@@ -101,7 +101,7 @@ def _digest(arrays: Arrays) -> str:
 
 
 def _foreign(arrays: Arrays) -> str | None:
-    """Describe the first array of wrong type, shape, format or version, or return None."""
+    """Describe the first array of wrong type, shape, format or version; None if there is none."""
     for name, kind in (_VALUES | _COLUMNS).items():
         array = arrays[name]
         if not np.issubdtype(array.dtype, kind) or array.ndim != 1 or (name in _VALUES and array.size != 1):
@@ -113,13 +113,13 @@ def _foreign(arrays: Arrays) -> str | None:
 
 
 def _changed(arrays: Arrays) -> str | None:
-    """Describe a digest mismatch, or return None."""
+    """Describe a digest that does not fit the content; None if it fits."""
     content = {name: array for name, array in arrays.items() if name != "digest"}
     return None if arrays["digest"].tolist() == [_digest(content)] else "it was changed after it was written"
 
 
 def _misfit(trees: Trees, arrays: Arrays) -> str | None:
-    """Describe weights that do not fit the trees, or return None."""
+    """Describe weights that do not fit the trees, or are not finite; None if they are valid."""
     if not arrays["coef"].size == arrays["base_coef"].size == trees.n_leaves:
         return "its weights are not as many as its leaves"
     numbers = (arrays["coef"], arrays["base_coef"], arrays["intercept"])
@@ -127,6 +127,6 @@ def _misfit(trees: Trees, arrays: Arrays) -> str | None:
 
 
 def _unknown_method(adapted: Mapping[str, Any]) -> str | None:
-    """Describe an unknown method or scaling, or return None."""
+    """Describe an unknown method or scaling of the adaptation; None if both are known."""
     known = ("", *get_args(Method)), ("", *get_args(Scaling))
     return None if adapted["method"] in known[0] and adapted["scaling"] in known[1] else "its method is unknown"

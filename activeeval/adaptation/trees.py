@@ -65,7 +65,7 @@ class Trees:
 
     @classmethod
     def joined(cls, trees: Iterable[Tree], *, n_features: int, single: bool, takes_missing: bool) -> Self:
-        """Concatenate trees."""
+        """Concatenate trees; node numbers are shifted, and the options are those of the attributes."""
         tree_list = list(trees)
         sizes = [tree.features.size for tree in tree_list]
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1]))
@@ -99,6 +99,11 @@ class Trees:
         X : array of float, shape (n_rows, n_features)
         rows : array of int, shape (n,), optional
             Row numbers; all rows by default.
+
+        Raises
+        ------
+        InputError
+            If a feature value is missing or too large for the trees, or there are more or fewer features.
         """
         from activeeval.core.kernels.learning.trees import leaf_columns
 
@@ -110,7 +115,10 @@ class Trees:
         return columns
 
     def sums(self, X: ArrayLike, weights: Floats, intercept: float) -> Floats:
-        """Compute the intercept plus the weights of the leaves that each row reaches, shape (n,)."""
+        """Compute the intercept plus the weights of the leaves that each row reaches, shape (n,).
+
+        `weights`, shape (n_leaves,), are numbered over all trees. InputError is raised as by `leaves`.
+        """
         from activeeval.core.kernels.learning.trees import tree_sums
 
         features = self._compared(X)
@@ -144,7 +152,7 @@ class Trees:
         return Nodes(self.roots, self.features, self.thresholds, *branches, columns)
 
     def _compared(self, X: ArrayLike) -> NDArray[Any]:
-        """Convert features to the precision of the comparisons, or raise InputError."""
+        """Convert features to the precision of the comparisons, shape (n, n_features); raise InputError as `leaves`."""
         features = as_many_features(X, self.n_features, "HyperLinearRanker")
         if not self.takes_missing:
             refuse_missing(features)
@@ -160,5 +168,5 @@ class Trees:
 
 
 def _shifted(children: Ints, root: int) -> Ints:
-    """Shift child numbers by the root of their tree."""
+    """Add the number of a tree's root to its child numbers; −1 (a leaf's child) stays."""
     return np.where(children == LEAF, LEAF, children + root)

@@ -32,7 +32,7 @@ highest at 88 %, so that shifts beyond either end still have an effect."""
 
 
 class ClickModel(Protocol):
-    """Click model: examination of positions in a list."""
+    """Click model: which positions of a list users examine."""
 
     def click_probs(self, attractions: ArrayLike) -> Floats:
         """Compute the click probability of every position, from attractions in list order on the last axis."""
@@ -93,7 +93,7 @@ class CascadeModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserPopulation:
-    """Users whose taste is the judges' grades, shifted by features; the module has the equation.
+    """Simulated users whose taste is the judges' grades, shifted by features; the module has the equation.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class UserPopulation:
     noise : float
         Standard deviation, in grades, of the part of the taste that no feature explains.
     least, most : float
-        Attraction far below and far above the scale of grades.
+        Attraction (click probability of an examined item) far below and far above the scale of grades.
 
     Raises
     ------
@@ -256,7 +256,10 @@ def simulate_clicks(
 def _logs(
     ranking: Rankings, attractions: Floats, model: ClickModel, visits: ListImpressions, key: int
 ) -> Iterator[Ints]:
-    """Yield item, position, impressions and clicks of every query, shape (4, n_rows)."""
+    """Yield the counts of every query with a list, shape (4, n_rows): item, position from 1, impressions and clicks.
+
+    `key` is the random key of the simulation.
+    """
     hashes = pool_hashes(ranking.pool)[0]
     top = ranking.cut_at(visits.depth)
     for query in np.flatnonzero(top.lengths).tolist():
@@ -271,7 +274,11 @@ def _logs(
 def _counts(
     attractions: Floats, model: ClickModel, visits: ListImpressions, n_visits: int, random: np.random.Generator
 ) -> tuple[tuple[Ints, Ints], Ints, Ints]:
-    """Draw the counts of one query: (document, column) places with impressions, their impressions and their clicks."""
+    """Draw the counts of one query with `n_visits` visits.
+
+    `attractions`, shape (n,), are in the order of its list. Return places (document, column) with impressions, as two
+    arrays, their impressions and their clicks.
+    """
     n = attractions.size
     n_shuffled = int(random.binomial(n_visits, visits.shuffled))
     orders, times = np.arange(n)[None, :], np.array([n_visits - n_shuffled])
@@ -292,7 +299,10 @@ def _counts(
 
 
 def _standardised(pool: QueryPool, features: ArrayLike | None, column: int) -> Floats:
-    """Standardise a column of features over the items, shape (n_items,)."""
+    """Standardise a column of features over the items of a pool, shape (n_items,).
+
+    InputError is raised if the column is missing, constant or not finite.
+    """
     if features is None:
         raise InputError(f"taste depends on feature {column}, but there are no features")
     matrix = np.asarray(features)

@@ -34,7 +34,7 @@ EXACT = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
-    """The rows Δ, one for each pair, restricted to the columns in which some pair differs.
+    """The feature differences Δ, a row for each pair, restricted to the columns (leaves) in which some pair differs.
 
     Attributes
     ----------
@@ -54,7 +54,10 @@ class Differences:
 
     @classmethod
     def of(cls, rows: sparse.csr_array, weights: Floats, trees: Ints) -> Self:
-        """Drop the columns in which no pair differs; ``trees`` is the tree of every weight."""
+        """Drop the columns in which no pair differs.
+
+        `rows` has a column for each leaf; `weights` w_0 and `trees` (number of the leaf's tree) have shape (n_leaves,).
+        """
         columns, places = np.unique(rows.indices, return_inverse=True)
         if columns.size == 0:  # no pair differs anywhere; solvers need at least one column
             columns = np.zeros(1, dtype=np.int64)
@@ -84,12 +87,13 @@ class WeightChange:
     Attributes
     ----------
     values : ndarray, shape (n_columns,)
-        v.
+        v = w − w_0.
     n_epochs : int
         Passes over all pairs; 0 for the closed form.
     gap : float
         Upper bound of the excess over the optimum; NaN if unknown.
     converged : bool
+        False if the gap exceeds the tolerance.
     """
 
     values: Floats
@@ -99,7 +103,7 @@ class WeightChange:
 
 
 class Solver(Protocol):
-    """Solver for v at one λ of the mean scale."""
+    """Solver for the weight change v at one λ, with the loss averaged over pairs."""
 
     def __call__(self, ridge: float) -> WeightChange: ...
 
@@ -111,6 +115,20 @@ class ClosedForm:
     The matrix does not depend on λ and is reused. Two refinement steps remove the rounding error of the factors. At a
     small λ, rounding grows in directions that no pair has, in which v is 0: in the form by pairs, v = Δᵀa excludes
     them; in the form by leaves, the common change of all leaves of a tree is removed.
+
+    Attributes
+    ----------
+    side : csr_array
+        Δᵀ in the form by pairs, else Δ.
+    gram : ndarray
+        Lower half of sideᵀ side.
+    target : ndarray
+        Right-hand side.
+    n_pairs : int
+    by_pairs : bool
+        True for the form with ΔΔᵀ.
+    trees : ndarray of int64, shape (n_columns,)
+        Tree of each column's leaf.
     """
 
     side: sparse.csr_array
@@ -122,7 +140,7 @@ class ClosedForm:
 
     @classmethod
     def of(cls, differences: Differences) -> Self:
-        """Choose the smaller form and compute its matrix and right-hand side."""
+        """Choose the smaller form and compute its matrix and right-hand side; raise SideError if it is too large."""
         n_pairs, n_columns = differences.rows.shape
         check_side(n_pairs, n_columns)
         by_pairs = n_pairs < n_columns
@@ -132,7 +150,7 @@ class ClosedForm:
         return cls(side, _gram(side), target, n_pairs, by_pairs, differences.trees)
 
     def __call__(self, ridge: float) -> WeightChange:
-        """Solve for one λ of the mean scale; raise SolverError if rounding dominates."""
+        """Compute the change of the weights for one λ (`ridge`); raise SolverError if rounding errors dominate."""
         shift = self.n_pairs * ridge
         factors = self._factors(shift)
         solution, step = np.zeros((2, self.target.size))
@@ -146,18 +164,21 @@ class ClosedForm:
         return WeightChange(values=values, n_epochs=0, gap=np.nan, converged=True)
 
     def _moves(self, solution: Floats) -> Floats:
-        """Convert a solution to the change of the weights."""
+        """Convert a solution (by pairs or by leaves) to the change of the weights, shape (n_columns,)."""
         return np.asarray(self.side @ solution) if self.by_pairs else solution
 
     def _level(self, step: Floats) -> Floats:
-        """Remove the mean over each tree's leaves from a step by leaves."""
+        """Remove the mean over each tree's leaves from a step by leaves; a step by pairs is unchanged."""
         if self.by_pairs:
             return step
         means = np.bincount(self.trees, step) / np.bincount(self.trees)
         return np.asarray(step - means[self.trees])
 
     def _factors(self, shift: float) -> tuple[Floats, bool]:
-        """Compute the Cholesky factors of the matrix plus a multiple of the identity."""
+        """Compute the Cholesky factors of the matrix plus `shift` times the identity.
+
+        Raise SolverError if it is singular.
+        """
         matrix = self.gram.astype(np.float64, order="F")
         np.fill_diagonal(matrix, matrix.diagonal() + shift)
         try:
@@ -167,7 +188,7 @@ class ClosedForm:
 
 
 def check_side(n_pairs: int, n_leaves: int) -> None:
-    """Raise SideError if the matrix of a closed form would be too large."""
+    """Raise SideError if the matrix of a closed form would be too large: the smaller of both numbers is its side."""
     if (size := min(n_pairs, n_leaves)) > MOST_SIDE:
         raise SideError(size)
 
@@ -183,7 +204,10 @@ class SideError(InputError):
 
 
 def check_ridge(ridge: float, name: str, value: float) -> float:
-    """Return λ of the mean scale, or raise InputError with the user's value if products with it would overflow."""
+    """Check that products with λ (`ridge`, for the averaged loss) stay finite, and return it.
+
+    InputError is raised otherwise, with the name and value that the user passed.
+    """
     if not SMALLEST_RIDGE <= ridge <= 1 / SMALLEST_RIDGE:
         raise InputError(f"{name} must lie between {SMALLEST_RIDGE:g} and {1 / SMALLEST_RIDGE:g}, got {value:g}")
     return ridge
@@ -196,9 +220,9 @@ def _too_small(ridge: float) -> SolverError:
 
 
 def _gram(side: sparse.csr_array) -> NDArray[Any]:
-    """Compute the lower half of SᵀS, summed over blocks of rows: integers, so that their order does not matter.
+    """Compute the lower half of SᵀS for a sparse matrix S of integers, summed over blocks of rows; sums are exact.
 
-    Up to 2^24 single precision is exact, at half the time.
+    Up to 2^24 rows single precision is exact too, in half the time.
     """
     exact, product = (np.float32, linalg.blas.ssyrk) if side.shape[0] < 1 << 24 else (np.float64, linalg.blas.dsyrk)
     single = side.astype(exact)
@@ -225,7 +249,7 @@ class StochasticGradient:
     seed: int
 
     def __call__(self, ridge: float) -> WeightChange:
-        """Solve for one λ of the mean scale."""
+        """Compute the change of the weights for one λ (`ridge`), with the loss averaged over pairs."""
         from activeeval.core.kernels.learning import leaf_pairs, losses
 
         n = self.differences.n_pairs

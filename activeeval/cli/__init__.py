@@ -102,10 +102,14 @@ cli.add_late(
 
 
 def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
-    """Run the command line and return its exit code; a command stores the code of a verdict in ``obj`` of its context.
+    """Run the command line and return its exit code.
+
+    Errors are printed, not raised. A command stores the exit code of a verdict in ``obj`` of its context.
 
     Parameters
     ----------
+    arguments : sequence of str, optional
+        By default those of the process.
     is_all : bool
         True if the process runs only this command, which may then change process-wide settings.
     """
@@ -143,7 +147,7 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
 
 
 def _command_of(words: Sequence[str]) -> click.Command:
-    """Find the command named by the arguments, whose options error messages use."""
+    """Find the command that the arguments name, whose option names error messages use."""
     command: click.Command = cli
     for word in words:
         if isinstance(command, click.Group):
@@ -156,7 +160,7 @@ _MEASURE = re.compile(r"\w+\(.*\)(@\d+)?", re.S)
 
 
 def _without_secrets(problem: str, words: Sequence[str]) -> str:
-    """Mask the password of an address that occurs in an error message."""
+    """Mask the passwords of addresses, among the arguments `words`, that occur in an error message."""
     for word in words:
         if word in problem and any(mark in word for mark in ("://", "@", "pass")) and not _MEASURE.fullmatch(word):
             from activeeval.core.masked_addresses import masked
@@ -182,7 +186,7 @@ class _Interrupt(KeyboardInterrupt):
 
 
 class _Stderr:
-    """Stderr that drops its output once its reader has closed it, as in `2>&1 | head -1`."""
+    """Stderr that drops its output once its reader has closed the pipe, as in `2>&1 | head -1`."""
 
     def __init__(self, stream: Any) -> None:
         """Wrap a stream."""
@@ -193,14 +197,14 @@ class _Stderr:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write a text, or drop it."""
+        """Write a text, or drop it if the reader has closed the stream; return its length."""
         with suppress(BrokenPipeError):
             return int(self._stream.write(text))
         _send_nowhere(self._stream)
         return len(text)
 
     def flush(self) -> None:
-        """Flush the stream, or drop its buffer."""
+        """Flush the stream; if its reader has closed it, drop the buffer."""
         with suppress(BrokenPipeError):
             self._stream.flush()
             return
@@ -219,7 +223,7 @@ def _interrupt(*_: object) -> None:
 
 
 def main() -> None:
-    """Run the command line and exit."""
+    """Run the command line for the process, with its signals and streams set up, and exit."""
     gc.set_threshold(_GARBAGE)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # otherwise SIGINT is ignored, as under nohup
         signal.signal(signal.SIGINT, _interrupt)

@@ -78,7 +78,7 @@ _ALL = "activeeval.help_all"
 
 
 def _placed() -> dict[str, tuple[str, int]]:
-    """Map each option, as ``--name`` or ``command --name``, to its group and position."""
+    """Map each option, as ``--name`` or ``command --name``, to its group and its position in the group."""
     places: dict[str, tuple[str, int]] = {}
     commands = [""]
     for title, text in GROUPS.items():
@@ -95,7 +95,7 @@ _PLACES = _placed()
 
 
 def group_of(option: click.Parameter, command: click.Command) -> tuple[str, int] | None:
-    """Look up the group of an option and its position, or None.
+    """Look up the group of a command's option and its position there; None if it has no group.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def width_of_help() -> int | None:
 
 
 def _show_all(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
-    """Print the full help and exit."""
+    """Print the full help and exit, if the option --help-all is set."""
     if is_asked and not context.resilient_parsing:
         context.meta[_ALL] = True
         click.echo(context.get_help(), color=context.color)
@@ -160,7 +160,10 @@ class GroupedHelp(click.Command):
         self._write_end(ctx, formatter, len(hidden))
 
     def _grouped(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Yield each group with names and texts of its options; options without a group are rare."""
+        """Yield each group's title with names and help texts of its options.
+
+        Options without a group are shown as rare ones.
+        """
         options = [p for p in self.params if isinstance(p, click.Option) and not p.hidden]
         by_place = [(group_of(option, self) or (RARELY, 0), option) for option in options]
         for title in GROUPS:
@@ -170,7 +173,7 @@ class GroupedHelp(click.Command):
                 yield title, [_record(option, ctx) for *_, option in members]
 
     def _write_end(self, ctx: click.Context, formatter: click.HelpFormatter, n_hidden: int) -> None:
-        """Write the number of hidden options and a hint at --help-all."""
+        """Write what --help-all would add: the number of hidden options, and the whole text if it was cut."""
         if ctx.meta.get(_ALL):
             return
         is_cut = any(not text.startswith("\b") for text in inspect.cleandoc(self.help or "").split("\n\n")[1:])
@@ -190,7 +193,7 @@ class LazyCommands(MutableMapping[str, click.Command]):
         self.lines: dict[str, str] = {}
 
     def place(self, name: str, home: str, line: str) -> None:
-        """Register a command by its location, ``module:function``, and its line in the list."""
+        """Register a command by its location, ``module:function``, and its line in the list of commands."""
         self._commands[name], self.lines[name] = home, line
 
     def __getitem__(self, name: str) -> click.Command:
@@ -203,7 +206,7 @@ class LazyCommands(MutableMapping[str, click.Command]):
         return home
 
     def __setitem__(self, name: str, command_of_it: click.Command) -> None:
-        """Register a loaded command."""
+        """Register a command that is imported already."""
         self._commands[name] = command_of_it
 
     def __delitem__(self, name: str) -> None:
@@ -220,7 +223,7 @@ class LazyCommands(MutableMapping[str, click.Command]):
 
 
 class GroupedCommands(GroupedHelp, click.Group):
-    """Group of commands, listed by sections."""
+    """Group of commands, listed by sections, each imported on first access."""
 
     commands: LazyCommands
 
@@ -265,22 +268,25 @@ class GroupedCommands(GroupedHelp, click.Group):
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], GroupedHelp]:
-    """Return a decorator that turns a function into a command; its line in the list comes from its group."""
+    """Return a decorator that turns a function into a command; `settings` are those of click.
+
+    Its line in the list of commands comes from its group.
+    """
     return click.command(name, cls=GroupedHelp, **settings)
 
 
 def group(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], GroupedCommands]:
-    """Return a decorator that turns a function into a group of commands."""
+    """Return a decorator that turns a function into a group of commands; `settings` are those of click."""
     return click.group(name, cls=GroupedCommands, **settings)
 
 
 def write_rows(formatter: click.HelpFormatter, rows: Iterable[tuple[str, str]], width: int) -> None:
-    """Write two columns, names and texts; a name longer than the width has a line of its own."""
+    """Write two columns, names and texts; a name longer than `width` has a line of its own."""
     formatter.write_dl([(name.ljust(width), text) for name, text in rows], col_max=width)
 
 
 def _record(option: click.Option, ctx: click.Context) -> tuple[str, str]:
-    """Return an option's name and help text, without the range of numbers, which errors state."""
+    """Return an option's name and help text, without the range of numbers, which error messages state."""
     name, text = option.get_help_record(ctx) or ("", "")
     name = name.replace("INTEGER RANGE", "N").replace("FLOAT RANGE", "X")
     before, mark, extra = text.rpartition("  [")

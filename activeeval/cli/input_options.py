@@ -20,7 +20,7 @@ _FIELD = re.compile(r"`(\w+)`")
 
 
 def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Add options to a command, in the order of the help text."""
+    """Add options (decorators of click) to a command, in the order of the help text."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -29,7 +29,7 @@ def with_options(command: Callable[..., Any], options: Sequence[Callable[..., An
 def options_of(
     *owners: Any, only: Iterable[str] | None = None, leave_out: Iterable[str] = (), **changes: dict[str, Any]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds the options declared by dataclasses; their values are passed by field name.
+    """Return a decorator that adds options declared as fields of dataclasses; their values are passed by field name.
 
     Parameters
     ----------
@@ -48,7 +48,10 @@ def options_of(
 
 
 def _click_option(spec: Option, changes: dict[str, Any], flags: Mapping[str, str]) -> Callable[[Any], Any]:
-    """Build the option of a field; names of other fields in its help become their options."""
+    """Build the option of a field with this command's `changes`.
+
+    Names of other fields in backticks in its help are replaced by their options (`flags`: field name to option).
+    """
     more = {key: value for key, value in changes.items() if not hasattr(spec, key)}
     spec = replace(spec, **{key: value for key, value in changes.items() if hasattr(spec, key)})
     spec = replace(spec, help=_FIELD.sub(lambda match: flags.get(match[1], match[0]), spec.help))
@@ -100,7 +103,7 @@ pool_options = options_of(PoolFields, leave_out=FILES)
 
 
 def _named(context: click.Context, _: click.Parameter, value: str | None) -> None:
-    """Read tables with the user's names of columns until the command ends."""
+    """Read tables with the user's names of columns (`value`, as "query=qid,grade=label") until the command ends."""
     if value is None or context.resilient_parsing:
         return
     from activeeval.formats.reading_rules import reading
@@ -144,13 +147,13 @@ def chunk_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scope_option(default: str) -> Callable[[Any], Any]:
-    """Return the option for the population of an interval."""
+    """Return the option for the scope of intervals: these queries, or the population that they are a sample of."""
     return options_of(IntervalFields, only=("scope",), scope={"default": default})
 
 
 @contextmanager
 def worded() -> Iterator[None]:
-    """Raise rejected choices as usage errors, in the command's words."""
+    """Raise a ChoiceError of the block as a usage error, in which options replace the library's parameters."""
     from activeeval.cli.option_names import complaint
 
     try:

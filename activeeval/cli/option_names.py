@@ -90,7 +90,7 @@ def option_words(**values: Any) -> list[str]:
 
 
 def command_here() -> click.Command | None:
-    """Return the running command, or None outside of one."""
+    """Return the running command of click; None outside of one."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.command
 
@@ -112,7 +112,10 @@ def in_options(text: str, command: click.Command | None = None) -> str:
 
 
 def complaints(problem: ActiveEvalError, command: click.Command | None = None) -> list[str]:
-    """Format an error as lines: one for each invalid place, and the advice."""
+    """Format an error as lines: one for each invalid place in a file, and the advice.
+
+    Parameters of the library are replaced by options of the command.
+    """
     if not isinstance(problem, CellsError):
         return [complaint(problem, command)]
     if problem.field is None:
@@ -122,9 +125,10 @@ def complaints(problem: ActiveEvalError, command: click.Command | None = None) -
 
 
 def complaint(problem: ActiveEvalError, command: click.Command | None = None) -> str:
-    """Format an error message for the command line, always naming the invalid option.
+    """Format an error message for the command line, with the command's options in place of the library's parameters.
 
-    The text of an error without a field is not changed: it names no parameters and may quote a file.
+    The invalid option is always named. The text of an error without a field is not changed: it names no parameters and
+    may quote a file.
 
     Examples
     --------
@@ -146,7 +150,7 @@ def complaint(problem: ActiveEvalError, command: click.Command | None = None) ->
 
 
 def renamed(old: str, context: click.Context) -> click.UsageError | None:
-    """Return a usage error with the new spelling of a renamed option or command, or None."""
+    """Build a usage error with the new spelling of a renamed option or command `old`; None if it was not renamed."""
     named = " ".join([*context.command_path.split()[1:], old])
     spelling = RENAMED.get(named, RENAMED.get(old))
     return None if spelling is None else click.UsageError(f"{old} is gone: use {spelling}", context)

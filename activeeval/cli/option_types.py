@@ -17,7 +17,7 @@ class FiniteRange(click.FloatRange):
     """Range of floats that rejects NaN and infinity."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse a number."""
+        """Parse a number in the range; a usage error is raised if it is not finite or outside."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
@@ -25,10 +25,10 @@ class FiniteRange(click.FloatRange):
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg]  # older releases are not generic
-    """Choice among words; a removed word raises an error with its replacement."""
+    """Choice among words; a word that was renamed raises an error with its replacement."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check a word."""
+        """Check a word; a usage error is raised if it is not a choice."""
         from activeeval.cli.option_names import renamed
 
         try:
@@ -44,7 +44,7 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
     name = "N|P%"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget:
-        """Parse a budget."""
+        """Parse a budget; a usage error is raised if it is invalid."""
         from activeeval.inputs.budgets import Budget
 
         if isinstance(value, Budget):
@@ -61,7 +61,7 @@ class NamedNumber(click.ParamType):  # type: ignore[type-arg]  # older releases 
     name = "[NAME=]E"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, float]:
-        """Parse the name, None without one, and the number."""
+        """Parse the name (None without one) and the number; a usage error is raised if one is invalid."""
         if isinstance(value, tuple):
             return value
         name, mark, number = str(value).rpartition("=")

@@ -43,7 +43,7 @@ _JOIN = "\N{NO-BREAK SPACE}"
 
 
 def _keep(context: click.Context, option: click.Parameter, value: bool) -> None:
-    """Store a flag in the context."""
+    """Store the value of a display flag in the context, where `is_asked` finds it."""
     context.meta[f"activeeval.{option.name}"] = value
 
 
@@ -54,13 +54,13 @@ def is_asked(name: str) -> bool:
 
 
 def _shown(context: click.Context, _: click.Parameter, form: str) -> str:
-    """Convert the format ``wide`` to text and store the flag."""
+    """Convert the format ``wide`` to text, and store in the context that all columns are shown."""
     context.meta[f"activeeval.{WIDE}"] = form == WIDE
     return "text" if form == WIDE else form
 
 
 def _printing(more: Sequence[str] = (), text: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Build the output format option, with further formats and their help text."""
+    """Build the output format option; `more` are further formats, `text` is appended to its help."""
     forms = click.Choice((*FORMATS, WIDE, *more))
     help_text = f"Format of the numbers; `{WIDE}`: text with all columns{text}."
     return click.option("-o", "--output", "form", type=forms, default="text", callback=_shown, help=help_text)
@@ -83,7 +83,10 @@ def show_text(text: str) -> None:
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """Wrap a paragraph to `WIDTH` characters without breaking text in backticks."""
+    """Wrap a paragraph to `WIDTH` characters without breaking text in backticks.
+
+    `first` and `rest` are indents of the first line and of the others.
+    """
     joined = _COMMAND.sub(lambda match: match[0].replace(" ", _JOIN), text)
     lines = textwrap.wrap(
         joined, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
@@ -92,7 +95,7 @@ def wrapped(text: str, first: str = "", rest: str = "") -> str:
 
 
 def show_first(lines: Sequence[str], form: str) -> None:
-    """Print lines above a table for reading; skipped in formats for programs."""
+    """Print lines above a table; skipped in formats for programs (`form` jsonl or tsv)."""
     from activeeval.report.rendering import note_text
 
     if not lines or form in ("jsonl", "tsv"):
@@ -103,7 +106,7 @@ def show_first(lines: Sequence[str], form: str) -> None:
 
 
 def emit(rows: Sequence[Mapping[str, Any]], form: str) -> None:
-    """Print rows on stdout."""
+    """Print rows on stdout in the format `form`; nothing if there are none."""
     from activeeval.report.rendering import render
 
     settle()
@@ -112,13 +115,16 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str) -> None:
 
 
 def emit_done(rows: Sequence[Mapping[str, Any]], form: str) -> None:
-    """Print the rows of a completed step, unless the format is text."""
+    """Print the rows of a completed command in the format `form`, unless it is text."""
     if form != "text":
         emit(rows, form)
 
 
 def say_sizes(results: Sequence[Estimate]) -> None:
-    """Print the meaning of effective sample sizes on stderr, if any are given."""
+    """Print on stderr what effective sample sizes mean, if any estimate has one.
+
+    An effective sample size is the number of random queries, judged completely, that would be as precise.
+    """
     sizes = [result.effective_sample_size for result in results if result.effective_sample_size is not None]
     if len(results) == len(sizes) == 1:
         say(f"as precise as {sizes[0]:.3g} random queries judged whole")
@@ -127,7 +133,7 @@ def say_sizes(results: Sequence[Estimate]) -> None:
 
 
 def check_new(path: str, suffixes: Sequence[str], force: bool) -> None:
-    """Raise InputError if a file cannot be written, or exists without --force."""
+    """Raise InputError if a file cannot be written, has a suffix other than these, or exists and not `force`."""
     check_out(path, suffixes)
     if not force and Path(path).is_file():
         raise InputError(f"{path}: is there already, --force overwrites it")
@@ -154,7 +160,7 @@ def check_apart(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> Non
 
 
 def check_out(path: str, suffixes: Sequence[str]) -> None:
-    """Raise InputError early if a file cannot be written; no suffixes: any suffix is accepted."""
+    """Raise InputError early if a file cannot be written, or has another suffix; without suffixes any is accepted."""
     place = Path(path.lower().removesuffix(".gz"))
     if suffixes and place.suffix not in suffixes:
         raise InputError(f"{path}: expected a name that ends in {', '.join(suffixes)}")
@@ -172,7 +178,7 @@ def say(message: str) -> None:
 
 
 def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
-    """Print notes on stderr, one line each, with options in place of library parameters."""
+    """Print notes on stderr, one line each, `before` first, with options in place of library parameters."""
     from activeeval.report.message_lookup import text_of
 
     for note in notes:
@@ -194,7 +200,7 @@ def show_notes(notes: Iterable[Note | Caution]) -> None:
 
 
 def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
-    """Print the cautions of named estimates: at most three lines, or all and the notes with --explain."""
+    """Print the cautions of estimates, each with its name, on stderr: at most three; all with --explain."""
     from activeeval.report.cautions import caution_lines
 
     is_all = is_asked("explain")
@@ -207,7 +213,10 @@ def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
 
 
 def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: str = "") -> None:
-    """Print the progress of judging and the agreement of judges; ``at_end`` ends the line on unjudged items."""
+    """Print the progress of judging and the agreement of judges on stderr.
+
+    `policy` names how grades of differing judges are combined; ``at_end`` ends the line on unjudged items.
+    """
     if n := agreement.several:
         shared = f"{counted(n, 'item')} {agreeing(n, 'was', 'were')} judged by several judges"
         say(f"{shared}, {agreement.alike} of them alike (policy: {policy})")
@@ -217,7 +226,10 @@ def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: 
 
 
 def warn_of_weights(name: str, design: Design) -> None:
-    """Warn if a query, once drawn, would have a weight that dominates the estimate."""
+    """Warn if the rates of a design give some query a weight that would dominate the estimate.
+
+    `name` starts the line.
+    """
     from activeeval.core.design.methods import find_method
 
     # the other weights of a larger pool are unknown
@@ -237,7 +249,7 @@ def warn_of_weights(name: str, design: Design) -> None:
 
 
 def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
-    """Print rows as a drawn table on a terminal with enough room, else as aligned columns."""
+    """Print rows as a drawn table on a terminal that is wide enough, else as aligned columns."""
     settle()
     if not sys.stdout.isatty():
         _show_plainly(rows, title)

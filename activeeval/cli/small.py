@@ -19,7 +19,10 @@ _BINARY = (b"PK", b"PA")
 
 
 def leave_small_to_python(*paths: str) -> None:
-    """Disable compiled code for small files, if the process runs only this command."""
+    """Run the kernels in plain Python if `paths` are small files, for which compiling takes longer than it saves.
+
+    Only if the process runs no other command.
+    """
     if click.get_current_context().meta.get(IS_ALL) and _are_small(*paths):
         from activeeval.core.kernels.compiling import leave_to_python
 
@@ -27,7 +30,7 @@ def leave_small_to_python(*paths: str) -> None:
 
 
 def _are_small(*paths: str) -> bool:
-    """Check that all files are regular, uncompressed and small together."""
+    """Check that all files are uncompressed text, and small in total; False if one cannot be read."""
     try:
         if not all(map(os.path.isfile, paths)) or sum(map(os.path.getsize, paths)) > _SMALL:
             return False

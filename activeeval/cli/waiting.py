@@ -23,7 +23,7 @@ _EVERY = 10.0
 
 
 class _Line:
-    """Progress state, shown after a delay by a timer thread."""
+    """Progress display on stderr, which a timer thread starts after `patience` seconds."""
 
     patience: float
 
@@ -35,7 +35,7 @@ class _Line:
         self.timer.daemon = True
 
     def update(self, **changes: Any) -> None:
-        """Change the state and show it."""
+        """Change the state (description, total and completed steps) and redraw the display."""
         with self.lock:
             self.state |= changes
             self.redraw()
@@ -53,11 +53,11 @@ class _Line:
             self.write(f"activeeval: {text}")
 
     def draw(self) -> None:
-        """Start the display."""
+        """Start the display; called by the timer, implemented by subclasses."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Update the display."""
+        """Show the current state, if the display has started."""
 
     def clear(self) -> None:
         """Remove the display."""
@@ -108,7 +108,7 @@ class _Bar(_Line):
 
 
 class _RepeatedLine(_Line):
-    """Line every ten seconds, without a terminal."""
+    """Progress as a line every ten seconds, for stderr that is no terminal."""
 
     def __init__(self) -> None:
         """Store the start time."""
@@ -142,7 +142,7 @@ _LINES: list[_Line] = []
 
 @contextmanager
 def keep_told(*, quiet: bool, is_all: bool = True) -> Iterator[None]:
-    """Show progress on stderr until the block ends or `settle` is called.
+    """Show progress on stderr until the block ends or `settle` is called; nothing if `quiet`.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def settle() -> None:
 
 
 def _say_first_use() -> None:
-    """Announce the compilation on first use."""
+    """Announce that kernels are being compiled, which takes time on first use."""
     for line in _LINES:
         line.note(FIRST_USE)
 
@@ -184,11 +184,14 @@ def tell(step: str) -> None:
 
 @contextmanager
 def progress(total: int, description: str) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call after each of ``total`` steps, with the text to show beside the bar."""
+    """Yield a function to call after each of ``total`` steps, with the text to show beside the bar.
+
+    `description` is shown before the first step.
+    """
     done = 0
 
     def advance(step: str) -> None:
-        """Count a step and show its text."""
+        """Count a step and show its text beside the bar."""
         nonlocal done
         done += 1
         for line in _LINES:

@@ -23,7 +23,7 @@ _ONE_IN_TWENTY = 1.64  # standard errors: random answers exceed it one time in t
 
 
 class UndeterminedWarning(UserWarning):
-    """Warn that preferences do not determine some gains or discounts; the penalty and the shape alone set these.
+    """Warn that preferences do not determine some gains or discounts: only the penalty and the shape constraint do.
 
     Parameters
     ----------
@@ -38,14 +38,19 @@ class UndeterminedWarning(UserWarning):
 
 
 def cautions(data: PreferenceData, summary: PairSummary, weights: Floats, shape: str, with_ties: bool) -> list[Caution]:
-    """List the warnings about weights learned from pairs and the gains and discounts read out of them.
+    """List the warnings about weights learned from preference pairs, and about their gains and discounts.
 
     Parameters
     ----------
+    data : PreferenceData
+        All pairs.
+    summary : PairSummary
+        Counts of the uninformative pairs of `data`.
     weights : ndarray, shape (K, L)
+        Learned weight of each rank (rows) and grade (columns).
     shape : str
-        Only with "decreasing" are falling discounts assumed, so only then are pairs uninformative on which all DCGs
-        agree.
+        Constraint on the weights. Only "decreasing" assumes falling discounts, so only then are pairs uninformative on
+        which all DCGs agree.
     with_ties : bool
         True if the weights were learned from ties too.
     """
@@ -73,7 +78,10 @@ def cautions(data: PreferenceData, summary: PairSummary, weights: Floats, shape:
 
 
 def of_choice(chosen: TunedC, summary: PairSummary) -> list[Caution]:
-    """Return one warning if held-out preferences are ordered hardly better than by chance, else an empty list."""
+    """Warn if held-out preferences are ordered hardly better than by chance: a list of one warning, or an empty one.
+
+    `chosen` is the selected value of C with its held-out performance. Preferences between equal lists are not counted.
+    """
     n_informative = summary.pairs - summary.indistinguishable
     share = min(chosen.precision * summary.pairs / n_informative, 1.0)
     if share > 0.5 + _ONE_IN_TWENTY * np.sqrt(0.25 / n_informative):
@@ -84,16 +92,17 @@ def of_choice(chosen: TunedC, summary: PairSummary) -> list[Caution]:
 def blind_spots(data: PreferenceData, readout: ReadOut | None) -> list[Caution]:
     """List the warnings about directions of gains and discounts that the pairs do not determine.
 
-    Such a direction changes gains and discounts without changing any pair's difference: a null vector of D J, with D
-    the differences of the pairs and J the derivative of c gᵀ by c and g. The overall scale is always one. Each usual
-    direction has a warning of its own; one more counts the rest.
+    A direction changes the gains g and discounts c. It is undetermined if it changes no pair's difference: a null
+    vector of D J, with D the differences of the pairs (`PreferenceData.differences`) and J the derivative of c gᵀ by c
+    and g. The overall scale of c and g is always such a direction. Each usual direction has a warning of its own; one
+    more counts the rest.
 
     Parameters
     ----------
     data : PreferenceData
         The informative pairs.
     readout : ReadOut or None
-        None if no gains and discounts can be read out; the rest is then not counted.
+        The gains and discounts. None if the weights have none; the rest is then not counted.
     """
     reasons = [reason for grade in range(1, data.n_levels) for reason in _of_grade(data, grade)]
     n_named = len(reasons)
@@ -112,12 +121,15 @@ def blind_spots(data: PreferenceData, readout: ReadOut | None) -> list[Caution]:
 
 
 def _hold_same_grades(data: PreferenceData) -> NDArray[np.bool_]:
-    """True for each pair whose two lists hold the same grades in any order, shape (n_pairs,)."""
+    """Mark the pairs whose two lists hold the same grades in any order, shape (n_pairs,)."""
     return np.asarray((np.sort(data.preferred, axis=1) == np.sort(data.other, axis=1)).all(axis=1))
 
 
 def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
-    """List the warning about a grade that no pair weighs or separates from the grade below; else nothing."""
+    """Warn about a grade that occurs in no difference of a pair, or is never separated from the grade below.
+
+    The list has one warning, or none.
+    """
     if not np.any((data.preferred == grade) != (data.other == grade)):
         return [Caution("warning", "grade not weighed", {"grade": grade})]
     if not np.any((data.preferred >= grade) != (data.other >= grade)):
@@ -126,7 +138,7 @@ def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
 
 
 def _hidden_directions(data: PreferenceData, readout: ReadOut) -> int:
-    """Count the null directions of the pairs at these gains and discounts, the overall scale excluded."""
+    """Count the undetermined directions at these gains and discounts (see `blind_spots`), except the overall scale."""
     n_ranks, n_levels = data.depth, data.n_levels
     by_discount = np.kron(np.eye(n_ranks), readout.gains[:, None])
     by_gain = np.kron(readout.discounts[:, None], np.eye(n_levels)[:, 1:])

@@ -42,19 +42,25 @@ _NO_PULL = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """The bounds set by pairs, and the shape required of the weights.
+    """The bounds that preference pairs set on the weights w, and the shape required of the weights.
+
+    A preference sets one bound rᵀw ≥ m, a tie two. K is the number of ranks, L that of grades.
 
     Attributes
     ----------
     rows : sparse array, shape (n_bounds, K · L)
+        r of each bound.
     margins : ndarray, shape (n_bounds,)
+        m of each bound.
     pairs : ndarray of int, shape (n_bounds,)
-        Pair of each bound.
+        Row number of the pair that sets each bound.
     is_tie : ndarray of bool, shape (n_bounds,)
-    shape : str
+        True for a bound of a tie.
+    shape : {"decreasing", "monotone", "free"}
+        See `Increments`.
     n_ranks : int
     C_ties : float or None
-        None: a tie has the weight of a preference.
+        Weight of a tie's squared violation; None: that of a preference.
     """
 
     rows: sparse.csr_array
@@ -74,7 +80,22 @@ class Program:
         tie_margin: float = 1.0,
         C_ties: float | None = None,
     ) -> Self:
-        """Build the program of pairs: one bound for a preference, two for a tie."""
+        """Build the program of pairs: one bound for a preference, two for a tie.
+
+        Parameters
+        ----------
+        margin : {"unit", "grades", "documents"}
+            Margin of a preference: 1, or the number of ranks at which the lists hold different grades or documents.
+        tie_margin : float
+            Largest difference of the utilities of tied lists without loss.
+        C_ties : float, optional
+            Weight of a tie's squared violation; None: that of a preference.
+
+        Raises
+        ------
+        InputError
+            If there are more than 5,000 weights (ranks times grades), or the margin is not known.
+        """
         if data.depth * data.n_levels > _LARGEST:
             raise InputError(
                 f"{data.depth} ranks of {data.n_levels} grades are {data.depth * data.n_levels} weights, "
@@ -116,7 +137,7 @@ class Program:
         return bounds.least_violation(increments).reshape(self.n_ranks, -1)
 
     def violations(self, weights: Floats) -> Floats:
-        """Compute max(0, m − rᵀw) of every bound, shape (n_bounds,)."""
+        """Compute max(0, m − rᵀw), by which the weights w, shape (K, L), violate each bound; shape (n_bounds,)."""
         return np.asarray(np.maximum(self.margins - self.rows @ weights.ravel(), 0.0))
 
 
@@ -131,7 +152,7 @@ class Increments:
     Attributes
     ----------
     matrix : sparse array, shape (K · L, K · L)
-        M; regular.
+        M; invertible.
     n_free : int
         The first n_free entries of z have any sign, the others are non-negative.
     """
@@ -141,7 +162,10 @@ class Increments:
 
     @classmethod
     def of(cls, shape: str, n_ranks: int, n_levels: int) -> Self:
-        """Build M of a shape: z holds the worst grade's weight by rank, then each better grade's increments."""
+        """Build M (w = Mz) for a shape: z holds the worst grade's weight by rank, then each better grade's increments.
+
+        `shape` is "monotone", "decreasing" or "free"; `n_levels` is the number of grades, 0 included.
+        """
         if shape == "free":
             return cls(sparse.eye_array(n_ranks * n_levels, format="csr"), n_ranks * n_levels)
         over_ranks = np.triu(np.ones((n_ranks, n_ranks))) if shape == "decreasing" else np.eye(n_ranks)
@@ -152,14 +176,21 @@ class Increments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bounds:
-    """Bounds with their costs, minimised as one sum of squared violations."""
+    """Bounds rᵀw ≥ m with the cost of a squared violation of each.
+
+    The three arrays have one entry (row) for each bound.
+    """
 
     rows: sparse.csr_array
     margins: Floats
     costs: Floats
 
     def least_violation(self, increments: Increments) -> Floats:
-        """Compute the optimal weights, shape (K · L,); a subsample of the bounds decides which bounds stay open."""
+        """Compute the weights that minimise wᵀw plus the costs of violations, shape (K · L,).
+
+        With many bounds, a subsample gives first weights; bounds far from their margin there are classified as
+        satisfied or violated, and only the others stay open. Misclassified bounds are opened until none is left.
+        """
         n = self.margins.size
         if not self._has_descent_direction(increments):
             return np.zeros(self.rows.shape[1])
@@ -180,14 +211,30 @@ class _Bounds:
             is_open |= wrong
 
     def _has_descent_direction(self, increments: Increments) -> bool:
-        """Check whether a step from weights of 0 lowers the loss; without one the solver would return rounding."""
+        """Check whether a step from weights of 0 lowers the loss.
+
+        Without such a step the solver would return rounding errors.
+        """
         wanted = self.costs * np.maximum(self.margins, 0.0)
         pull = increments.matrix.T @ (self.rows.T @ wanted)
         rounding = _NO_PULL * wanted.sum()
         return bool(np.any(np.abs(pull[: increments.n_free]) > rounding) or np.any(pull > rounding))
 
     def _solve(self, is_open: Bools, violated: Bools, increments: Increments) -> Floats:
-        """Minimise over the weights and the violations of open bounds; violated bounds enter as squares in w."""
+        """Solve the quadratic program for the weights w, shape (K · L,), by an interior-point method.
+
+        Parameters
+        ----------
+        is_open : ndarray of bool, shape (n_bounds,)
+            Bounds whose violation is a variable of the program.
+        violated : ndarray of bool, shape (n_bounds,)
+            Bounds known to be violated: they enter as squares in w. All others are known to be satisfied and drop out.
+
+        Raises
+        ------
+        SolverError
+            If the solver does not reach its tolerance.
+        """
         largest = self.costs.max(initial=0.0) or 1.0
         unit = min(largest, np.sqrt(largest))
         matrix, n_weights = increments.matrix, self.rows.shape[1]

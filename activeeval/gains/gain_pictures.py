@@ -13,7 +13,7 @@ from activeeval.report.rendering import Row
 
 
 def plot_gains(fields: Row, path: str | Path) -> None:
-    """Plot the gains and discounts of a gains file, with intervals, beside common reference gains and discounts."""
+    """Plot the gains and discounts of a gains file (`fields`), with intervals, beside common gains and discounts."""
     figure, axes = new_figure(path, 2)
     by_grade, by_rank = gains_rows(fields)
     band = gains_band(fields)

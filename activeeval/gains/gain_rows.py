@@ -15,9 +15,9 @@ from activeeval.report.rendering import Cell, Row
 
 
 def gains_record(learned: LearnedGains) -> Mapping[str, object]:
-    """Convert learned gains to the fields of a gains file.
+    """Convert learned gains to the fields of a gains file, as JSON can store them.
 
-    Pair counts are flattened, cautions become sentences, absent bands are left out.
+    Pair counts become fields of their own, cautions become sentences, absent intervals are left out.
     """
     record: dict[str, object] = {}
     for name, value in asdict(learned).items():
@@ -36,9 +36,10 @@ class GainsBand(NamedTuple):
 
 
 def gains_band(fields: Row) -> GainsBand | None:
-    """Extract the confidence intervals of a gains file, else its stability band, else None.
+    """Extract the confidence intervals of a gains file; without them its stability band, without either None.
 
-    Intervals without a method come from files of an older version, and are quantiles of resamples.
+    A stability band has quantiles over resamples and is no confidence interval. Intervals without a method come from
+    files of an older version, and are such quantiles too.
     """
     intervals = fields.get("intervals") or {}
     if intervals.get("method") == "likelihood ratio":

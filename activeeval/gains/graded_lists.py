@@ -19,7 +19,10 @@ _LARGEST_WHOLE = 2**53  # beyond it consecutive whole numbers are no longer dist
 
 
 def namer(places: Sequence[str] | None) -> Place:
-    """Return a function that maps a row number to the pair's name in messages: its place, else "pair 1" for row 0."""
+    """Return a function from a pair's row number to its name in messages.
+
+    The name is the row's entry in `places`; if that is None, "pair 1" for row 0.
+    """
     return (lambda row: f"pair {row + 1}") if places is None else places.__getitem__
 
 
@@ -29,7 +32,10 @@ def plain(value: Any) -> Any:
 
 
 def one_each(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
-    """Convert values to a vector with one entry for each of n pairs, or raise InputError."""
+    """Convert values to an array of shape (n,), one entry for each pair; raise InputError if the shape is another.
+
+    `name` is the name of the values in the message.
+    """
     array = np.array(values)
     if array.shape != (n,):
         raise InputError(f"{name} must hold one entry for each of the {n} pairs, got shape {array.shape}")
@@ -37,17 +43,28 @@ def one_each(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
 
 
 def grade_matrix(lists: Any, name: str, max_grade: int | None, place: Place, depth: int | None = None) -> Ints:
-    """Convert lists of grades to an int matrix, shape (n, K), or raise InputError at the first invalid list.
+    """Convert lists of grades to an int matrix, shape (n, K).
 
     Parameters
     ----------
+    name : str
+        Name of the lists in messages.
+    max_grade : int or None
+        Largest valid grade; None for no limit.
+    place : callable
+        From a row number to the name of its pair in messages.
     depth : int, optional
         K, if other lists fix it; by default the length of the first list.
+
+    Raises
+    ------
+    InputError
+        If there is no list, a list is empty or has another length, or a grade is no whole number of the scale.
     """
     top = "on" if max_grade is None else f"to {max_grade}"
 
     def refuse(row: int, rank: int, grade: Any) -> InputError:
-        """Build the error for an invalid grade."""
+        """Build the error for an invalid grade, given its row and rank (from 0)."""
         return InputError(
             f"{place(row)}: {name} holds {plain(grade)!r:.100} at rank {rank + 1}, expected a whole grade from 0 {top}"
         )
@@ -90,6 +107,20 @@ def top_lists(
     """Look up the query of each side-by-side preference, shape (n,), and the items of its two lists, each (n, depth).
 
     A list that ends before ``depth`` is padded with −1.
+
+    Parameters
+    ----------
+    rankings : mapping of str to Rankings
+        By name of the run.
+    preferences : sequence of (query, preferred, other, …)
+        A query id and the names of two runs.
+    place : callable
+        From a row number to the name of its pair in messages.
+
+    Raises
+    ------
+    InputError
+        If a preference names an unknown query or run.
     """
     depth = whole_number(depth, "depth", 1)
     numbers = {name: number for number, name in enumerate(pool.query_texts)}
@@ -109,7 +140,10 @@ def top_lists(
 
 
 def _top_items(rankings: Mapping[str, Rankings], names: NDArray[Any], queries: Ints, depth: int) -> Ints:
-    """Collect the first ``depth`` items of each row's ranking for its query, padded with −1; shape (n, depth)."""
+    """Collect the first ``depth`` items of each row's ranking for its query, padded with −1; shape (n, depth).
+
+    `names`, shape (n,), has the run of each row, `queries`, shape (n,), its query's number in the pool.
+    """
     items = np.full((queries.size, depth), -1)
     for name, ranking in rankings.items():
         rows = np.flatnonzero(names == name)

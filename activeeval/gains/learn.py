@@ -48,11 +48,19 @@ def learn_gains(
     resamples : int
         Number of resamples of the stability band; 0 leaves it out.
     confidence : float
-        Level of intervals and band. If the preferences support no interval, a caution gives the reason.
+        Confidence of the intervals, and share of the resamples within the band. If the preferences support no interval,
+        a caution gives the reason.
     best_gain : float, optional
-        See `GainDiscountLearner.measure`.
+        Gain of the best grade; by default on the scale of the learned weights.
     by_rank : bool
-        True if the measure has a gain for every rank and grade.
+        True for a measure with a gain for every rank and grade, instead of gains times discounts.
+
+    Raises
+    ------
+    InputError
+        If the pairs or a parameter are invalid, or no gains and discounts can be factored from the weights.
+    SolverError
+        If the solver does not reach its tolerance.
     """
     whole_number(seed, "seed", 0, LARGEST_SEED)
     with warnings.catch_warnings():
@@ -124,6 +132,12 @@ def next_pairs(
 
     Parameters
     ----------
+    paths : sequence of str
+        Files of pairs, answered or not.
+    max_grade : int or None
+        Largest grade of the scale; None takes the largest that occurs.
+    source : ListSource or None
+        Turns names of runs into lists of grades; None if the pairs list grades.
     count : int
         Number of pairs.
     start : int
@@ -132,7 +146,7 @@ def next_pairs(
     Raises
     ------
     InputError
-        If every pair is answered, or no unanswered pair is informative.
+        If a file cannot be read, every pair is answered, or no unanswered pair is informative.
     """
     answered, unanswered = load_pairs(paths, max_grade, source)
     if unanswered is None:
@@ -153,7 +167,10 @@ def next_pairs(
 
 
 def _question(pairs: PreferenceData, row: int, margin: float | None) -> PairToAsk:
-    """Build the record of one unanswered pair."""
+    """Build the record of the unanswered pair number `row`.
+
+    `margin` is its utility difference, None if chosen at random.
+    """
     return PairToAsk(
         place=pairs.place(row),
         query=None if pairs.queries is None else str(pairs.queries[row]),
@@ -170,6 +187,7 @@ class GradeLists:
     Attributes
     ----------
     first, second : ndarray of int, shape (n, depth)
+        Grades by rank of the two lists of each pair.
     notes : tuple of Note
     n_left, n_queries : int
         Number of judged queries missing from one of the runs, and of all judged queries.
@@ -186,7 +204,24 @@ class GradeLists:
 
 
 def judged_lists(qrels: str, runs: Sequence[str], depth: int, n_pairs: int, seed: int) -> GradeLists:
-    """Build pairs of graded lists: of two runs by query, or random orders of each query's judged items."""
+    """Build pairs of graded lists: of two runs by query, or without runs, random orders of each query's judged items.
+
+    Parameters
+    ----------
+    qrels : str
+        File of judgments.
+    runs : sequence of str
+        Two files of runs, or none.
+    depth : int
+        Length of the lists; shorter ones are padded with grade 0.
+    n_pairs : int
+        Number of random pairs; ignored with runs.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or no query gives a pair.
+    """
     judgments, runs_read = load_tables(partial(labels_of, qrels), runs)
     tables = pool_from_tables(judgments, runs_read, evaluated=len(runs))
     if not runs:

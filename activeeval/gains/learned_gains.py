@@ -23,12 +23,19 @@ class IntervalEnds:
     Attributes
     ----------
     method : str
-    confidence, turned : float
+        "likelihood ratio".
+    confidence : float
+        Nominal coverage of each interval.
+    turned : float
+        Estimated share of the preferences reversed at random.
     telling : int
+        Number of informative preferences.
     independent : str
+        Unit assumed to be drawn independently: "queries" or "pairs".
     units : int
-        As confidence, turned, n_telling, unit and n_units of `GainIntervals`.
+        Number of these units.
     gains, discounts : list of two lists of float
+        Lower ends, then upper ends, by grade and by rank.
     """
 
     method: str
@@ -65,12 +72,15 @@ class StabilityBand:
     confidence : float
         Share of the resamples within the band.
     resamples, undetermined : int
-        Resamples that determine gains and discounts, and resamples that do not.
+        Number of resamples that determine gains and discounts, and of those that do not.
     resampled : str
+        Resampled unit: "queries" with all their pairs, or "pairs".
     units : int
-        As unit and n_units of `Stability`.
+        Number of these units.
     gains, discounts : list of two lists of float
+        Lower ends, then upper ends, by grade and by rank.
     rank_one_shares : list of two floats
+        Ends for the share of the squared weights that gains times discounts explain.
     """
 
     method: str
@@ -119,9 +129,9 @@ class LearnedGains:
     C, C_ties : float
     shape, margin : str
     tie_margin : float
-        As of `GainDiscountLearner`.
+        Parameters of `GainDiscountLearner`: weights of a preference's and a tie's loss, constraint, margins.
     held_out_precision, held_out_loss : float or None
-        Of the chosen C; None if C was given.
+        Share of held-out preferences ordered correctly and their mean loss, at the chosen C; None if C was preset.
     pairs : PairSummary
     violated, violated_by_measure : int
         Number of preferences misordered by the weights, and by gains and discounts.

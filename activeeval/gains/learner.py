@@ -57,16 +57,18 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
     grid : sequence of float
         Candidates for C.
     n_folds : int
+        Number of folds of the cross-validation.
     rng : Generator, int or None
         Random state that assigns pairs to folds.
 
     Attributes
     ----------
     weights_ : ndarray, shape (K, L)
-        T(ŵ): rows by rank, columns by grade; the column of grade 0 is 0.
+        T(ŵ), the optimal weights minus those of grade 0: rows by rank (K), columns by grade (L); column 0 is 0.
     C_, C_ties_ : float
+        Weights of the loss of a preference and of a tie that were used.
     choices_ : tuple of TunedC
-        One entry for each candidate for C; empty if C was given.
+        Held-out loss of each candidate for C; empty if C was preset.
     pair_summary_ : PairSummary
         Counts of repeated, contradictory and uninformative pairs.
     n_violated_ : int
@@ -74,6 +76,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
     cautions_ : tuple of Caution
         Weights that the pairs do not determine; `fit` warns of them too (`UndeterminedWarning`).
     n_ranks_, n_levels_ : int
+        K and L, numbers of ranks and grades (0 included).
 
     Examples
     --------
@@ -158,7 +161,8 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
     def decision_function(self, data: PreferenceData) -> Floats:
         """Compute the utility of the first list of every pair minus that of the second, shape (n,).
 
-        A difference within the solver's error is 0.
+        A difference within the solver's error is 0. InputError is raised if the pairs have other ranks or grades than
+        learned.
         """
         check_is_fitted(self)
         check_alike(data, self.n_ranks_, self.n_levels_, self.documents_)
@@ -169,21 +173,30 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         return np.sign(self.decision_function(data)).astype(np.int64)
 
     def score(self, data: PreferenceData, y: Any = None) -> float:
-        """Compute the precision: the share of the preferences that the weights order correctly; ties are left out."""
+        """Compute the precision: the share of the preferences that the weights order correctly; ties are left out.
+
+        `y` is ignored. InputError is raised if all pairs are tied.
+        """
         right = self._is_right(data)
         if not right.size:
             raise InputError("all pairs are tied, so that none can be ordered rightly")
         return float(right.mean())
 
     def read_out(self) -> ReadOut:
-        """Factor the weights into gains and discounts."""
+        """Factor the weights into gains and discounts.
+
+        Raises
+        ------
+        InputError
+            If the documents are ungraded, all weights are 0, or those of the first rank are all equal.
+        """
         check_is_fitted(self)
         if self.documents_:
             raise InputError("documents that nobody graded have no gains to read out; their weights are in weights_")
         return read_out(self.weights_)
 
     def measure(self, best_gain: float | None = None) -> Additive:
-        """Build the measure Σ_k c_k g(y_k) of the gains and discounts read out, rounded to six digits.
+        """Build the measure Σ_k c_k g(y_k) from the gains g and discounts c of `read_out`, rounded to six digits.
 
         The name of the measure holds every number, so that any record of the measure identifies it.
 
@@ -192,6 +205,11 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         best_gain : float, optional
             Gain of the best grade, positive; preferences do not depend on it. By default the gain on the scale of the
             weights.
+
+        Raises
+        ------
+        InputError
+            As `read_out`, and if `best_gain` or the learned gain of the best grade is not positive.
         """
         readout = self.read_out()
         if best_gain is not None and not (0 < best_gain < np.inf and readout.gains[-1] == 1):
@@ -206,6 +224,11 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         ----------
         best_gain : float, optional
             Gain of the best grade at the first rank, positive.
+
+        Raises
+        ------
+        InputError
+            If the documents are ungraded, or `best_gain` or the learned gain of the best grade is not positive.
 
         Examples
         --------
@@ -227,11 +250,11 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         return RankGains(np.reshape(_short(weights.ravel()), weights.shape))
 
     def _is_right(self, data: PreferenceData) -> NDArray[np.bool_]:
-        """True for each preference (ties left out) that the weights order correctly."""
+        """Mark the preferences that the weights order correctly, shape (n_preferences,); ties are left out."""
         return np.asarray(self.decision_function(data)[~data.ties] > 0)
 
     def _choices(self, data: PreferenceData, program: Program, validation: PreferenceData | None) -> tuple[TunedC, ...]:
-        """Compute the held-out loss of each candidate for C, by cross-validation or on a validation set."""
+        """Compute the held-out loss of each candidate for C, on a validation set or (if None) by cross-validation."""
         if validation is None:
             return held_out_losses(program, self.grid, folds(data, program, int(self.n_folds), self.rng))
         self._check_pairs(validation)
@@ -240,7 +263,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         return held_out_losses(program, self.grid, [Split(None, program_of_validation, ~program_of_validation.is_tie)])
 
     def _check_pairs(self, data: PreferenceData) -> None:
-        """Raise InputError if no preference separates lists, or if pairs contradict each other."""
+        """Raise InputError if no preference is between different lists, or if two lists are preferred both ways."""
         if not isinstance(data, PreferenceData):
             raise InputError(f"the pairs must be PreferenceData, got {type(data).__name__}")
         if data.ties.all():
@@ -281,7 +304,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
 
 
 def _short(values: Floats) -> list[float]:
-    """Round values to six digits; a value within the solver's error becomes 0."""
+    """Round values to six significant digits; a value within the solver's error becomes 0."""
     cleaned = np.where(np.abs(values) > 1e-6 * np.abs(values).max(), values, 0.0)
     return [float(f"{value:.6g}") for value in cleaned]
 

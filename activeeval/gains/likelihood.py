@@ -33,18 +33,21 @@ _STARTS = ((2.0, 1e-6), (5.0, 0.05), (5.0, 0.2))
 # largest discount, in units of the first, if discounts need not fall
 _FARTHEST = 10.0
 # if a direct search for an end stops outside the limit, as a few in a hundred do, it restarts from this share of the
-# room
+# drop
 _NEARER = 0.1
 _FAINT = 1e-12
 _FIT = {"maxiter": 300, "ftol": 1e-7}
 _END = {"maxiter": 200, "ftol": 1e-5}
 # tolerance of an end above the limit, in units of the log-likelihood: far below any relevant difference
-ROOM = 0.05
+TOLERANCE = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Likelihood:
-    """The likelihood of preferences under measures of a shape.
+    """The likelihood of preferences under measures of a shape (constraint on the discounts); symbols as in the module.
+
+    z = (δ, γ, log s, ε) holds the discount increments, gain increments, log steepness and share of reversed
+    preferences.
 
     Attributes
     ----------
@@ -52,7 +55,7 @@ class Likelihood:
         Entry of a pair at rank k and grade y = 1 … Y: 1 if only the preferred list has grade y or better there, −1 if
         only the other has, so that t = Σ c_k γ_y row_ky.
     sums : ndarray, shape (K, K)
-        c = sums @ δ.
+        Matrix with c = sums @ δ: partial sums if discounts fall, else the identity.
     """
 
     rows: Floats
@@ -60,7 +63,10 @@ class Likelihood:
 
     @classmethod
     def of(cls, data: PreferenceData, falls: bool) -> Self:
-        """Build the likelihood of preferences without ties; ``falls``: discounts never grow with the rank."""
+        """Build the likelihood of preferences without ties.
+
+        `falls` is True if discounts never grow with the rank.
+        """
         grades = np.arange(1, data.n_levels)
         first, second = (lists[:, :, None] >= grades for lists in (data.preferred, data.other))
         rows = (first.astype(np.float64) - second).reshape(data.n_pairs, -1)
@@ -79,7 +85,7 @@ class Likelihood:
 
     @property
     def readings(self) -> Floats:
-        """Matrix that maps z to c_1 … c_K, g(1) … g(Y); shape (K + Y, K + Y + 2)."""
+        """Matrix from z to c_1 … c_K, g(1) … g(Y), the discounts and gains; shape (K + Y, K + Y + 2)."""
         matrix = np.zeros((self.n_ranks + self.n_steps, self.n_ranks + self.n_steps + 2))
         matrix[: self.n_ranks, : self.n_ranks] = self.sums
         matrix[self.n_ranks :, self.n_ranks : -2] = np.tri(self.n_steps)
@@ -87,25 +93,32 @@ class Likelihood:
 
     @property
     def limits(self) -> list[tuple[float, float]]:
-        """Lower and upper bound of each variable of z."""
+        """Lower and upper bound of each variable of z, a list of K + Y + 2 pairs."""
         steepest = max(_STEEPEST, len(self.rows) / _PREFERENCES_A_STEP)
         largest = 1.0 if self.sums[0, -1] else _FARTHEST
         shares = [(0.0, largest)] * self.n_ranks + [(0.0, 1.0)] * self.n_steps
         return [*shares, (np.log(_FLATTEST), np.log(steepest)), _TURNED]
 
     def loss(self, z: Floats) -> tuple[float, Floats]:
-        """Compute −log of the likelihood at z, and its gradient."""
+        """Compute the negative log-likelihood at z, and its gradient, shape (K + Y + 2,).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         discounts, steps = self._parts(z)
         value, by_weight, by_noise = self.of_weights(np.outer(discounts, steps), z[-2], z[-1])
         return value, np.concatenate((by_weight @ steps @ self.sums, discounts @ by_weight, by_noise))
 
     def of_weights(self, weights: Floats, log_steepness: float, turned: float) -> tuple[float, Floats, Floats]:
-        """Compute −log of the likelihood of any weights, and its derivatives by the weights and by (log s, ε).
+        """Compute the negative log-likelihood of any weights, not only products of gains and discounts.
+
+        Also return its derivatives by the weights, shape (K, Y), and by (log s, ε).
 
         Parameters
         ----------
         weights : array of float, shape (K, Y)
             Increment of each grade over the grade below, at each rank.
+        log_steepness, turned : float
+            log s and ε.
         """
         by_pair = self._by_pair(weights.ravel(), log_steepness, turned)
         by_lead = by_pair.slopes - by_pair.units * (by_pair.slopes @ by_pair.units / len(self.rows))
@@ -115,11 +128,17 @@ class Likelihood:
         return -float(np.log(by_pair.chances).sum()), -by_weight, -by_noise
 
     def chances(self, z: Floats) -> Floats:
-        """Compute the probability of each preference, shape (n,)."""
+        """Compute the probability of each preference at z, shape (n,).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         return self._at(z).chances
 
     def slopes(self, z: Floats) -> Floats:
-        """Compute the gradient of each preference's log-likelihood, shape (n, K + Y + 2)."""
+        """Compute the gradient by z of each preference's log-likelihood, at z, shape (n, K + Y + 2).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         by_pair = self._at(z)
         by_shares = self.leads(z)[1]
         by_shares -= np.outer(by_pair.units, by_pair.units @ by_shares / len(self.rows))
@@ -127,37 +146,53 @@ class Likelihood:
         return np.column_stack((by_shares * (by_pair.slopes * by_pair.scale)[:, None], by_steepness, by_pair.by_turned))
 
     def leads(self, z: Floats) -> tuple[Floats, Floats]:
-        """Compute t of each preference, shape (n,), and its derivative by δ and γ, shape (n, K + Y)."""
+        """Compute t of each preference at z, shape (n,), and its derivative by δ and γ, shape (n, K + Y).
+
+        t is the value of the preferred list minus the other's; δ and γ are the increments of discounts and gains in z.
+        """
         discounts, steps = self._parts(z)
         by_discount = self.rows @ np.kron(self.sums, steps[:, None])
         by_step = self.rows @ np.kron(discounts[:, None], np.eye(self.n_steps))
         return by_step @ steps, np.hstack((by_discount, by_step))
 
     def best(self) -> Floats:
-        """Search for the z of the largest likelihood from several starts."""
+        """Search for the z of the largest likelihood from several starts, shape (K + Y + 2,).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         usual = np.linalg.solve(self.sums, 1 / np.log2(1 + np.arange(1, self.n_ranks + 1)))
         shares = np.concatenate((usual, np.full(self.n_steps, 1 / self.n_steps)))
         starts = [np.concatenate((shares, [np.log(steepness), turned])) for steepness, turned in _STARTS]
         return min(map(self.best_from, starts), key=lambda z: self.loss(z)[0])
 
     def best_from(self, start: Floats) -> Floats:
-        """Search for the z of the largest likelihood from one start."""
+        """Search for the z of the largest likelihood from one start, by SLSQP; both have shape (K + Y + 2,).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         return self._search(self.loss, start, (), _FIT)
 
-    def farthest(self, direction: Floats, best: Floats, room: float) -> Floats:
-        """Search for the z of least direction · z whose loss is at most ``room`` above that of ``best``."""
-        limit = self.loss(best)[0] + room
+    def farthest(self, direction: Floats, best: Floats, drop: float) -> Floats:
+        """Search for the z of least direction · z whose loss is at most ``drop`` above that of ``best``.
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences; all have
+        shape (K + Y + 2,). The result may exceed the limit by `TOLERANCE`.
+        """
+        limit = self.loss(best)[0] + drop
         z = self._within(direction, best, limit)
-        if self.loss(z)[0] <= limit + ROOM:
+        if self.loss(z)[0] <= limit + TOLERANCE:
             return z
-        nearer = self._within(direction, best, limit - (1 - _NEARER) * room)
+        nearer = self._within(direction, best, limit - (1 - _NEARER) * drop)
         return min(
             (self._within(direction, nearer, limit), nearer, best),
-            key=lambda z: (self.loss(z)[0] > limit + ROOM, direction @ z),
+            key=lambda z: (self.loss(z)[0] > limit + TOLERANCE, direction @ z),
         )
 
     def _within(self, direction: Floats, start: Floats, limit: float) -> Floats:
-        """Minimise direction · z subject to log(loss) ≤ log(limit)."""
+        """Minimise direction · z subject to loss(z) ≤ limit, from `start`; the constraint is on logarithms.
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         inside = _CachedObjective(self.loss)
         loss_limit = {
             "type": "ineq",
@@ -167,7 +202,17 @@ class Likelihood:
         return self._search(lambda z: (direction @ z, direction), start, (loss_limit,), _END)
 
     def _search(self, objective: Any, start: Floats, constraints: tuple[Any, ...], options: dict[str, float]) -> Floats:
-        """Minimise a function of z from a start, and rescale the result to c_1 = 1, g(Y) = 1."""
+        """Minimise a function of z from a start by SLSQP, and rescale the result to c_1 = 1, g(Y) = 1.
+
+        Parameters
+        ----------
+        objective : callable
+            From z to a value and its gradient.
+        constraints : tuple of dict
+            Further constraints, as `scipy.optimize.minimize` takes them.
+        options : dict
+            Options of SLSQP.
+        """
         scale = self.readings[[0, -1]]
         fixed = {"type": "eq", "fun": lambda z: scale @ z - 1, "jac": lambda z: scale}
         low, high = np.array(self.limits).T
@@ -182,15 +227,21 @@ class Likelihood:
         return np.asarray(inside)
 
     def _parts(self, z: Floats) -> tuple[Floats, Floats]:
-        """Compute the discounts c and the gain increments γ of z."""
+        """Compute from z the discounts c, shape (K,), and the gain increments γ, shape (Y,)."""
         return self.sums @ z[: self.n_ranks], z[self.n_ranks : -2]
 
     def _at(self, z: Floats) -> _ByPair:
-        """Evaluate the likelihood of each preference at z."""
+        """Evaluate the likelihood of each preference at z.
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         return self._by_pair(np.outer(*self._parts(z)).ravel(), z[-2], z[-1])
 
     def _by_pair(self, weights: Floats, log_steepness: float, turned: float) -> _ByPair:
-        """Compute the probability of each preference under the weights, and the derivatives of its logarithm."""
+        """Compute the probability of each preference under the weights, and the derivatives of its logarithm.
+
+        `weights`, shape (K · Y,), are increments over the grade below; `turned` is ε.
+        """
         leads = self.rows @ weights
         size = float(np.sqrt(leads @ leads / len(leads) + _FAINT))
         units, steepness = leads / size, np.exp(log_steepness)
@@ -201,10 +252,10 @@ class Likelihood:
 
 
 class _ByPair(NamedTuple):
-    """Arrays by pair.
+    """Values of the likelihood by pair, arrays of shape (n,).
 
     units: t divided by its root mean square; chances: P; slopes: derivative of log P by s · units; by_turned:
-    derivative of log P by ε; scale: s divided by the root mean square of t.
+    derivative of log P by ε. scale is one number: s divided by the root mean square of t.
     """
 
     units: Floats
@@ -215,9 +266,10 @@ class _ByPair(NamedTuple):
 
 
 class _CachedObjective:
-    """Cache a function and its gradient at the last z, as the solver requests the two one after the other."""
+    """Cache the value and gradient of a function at the last z, as the solver requests the two one after the other."""
 
     def __init__(self, function: Callable[[Floats], tuple[float, Floats]]) -> None:
+        """Start with an empty cache."""
         self._function, self._at, self._last = function, b"", (0.0, np.zeros(0))
 
     def __call__(self, z: Floats) -> tuple[float, Floats]:

@@ -135,7 +135,14 @@ def coherence(
 def random_list_pairs(
     grades: ArrayLike, n_pairs: int, depth: int | None = None, rng: np.random.Generator | int | None = None
 ) -> tuple[Ints, Ints]:
-    """Draw pairs of random orders of a list of grades, truncated at ``depth``, shape (n_pairs, K) each.
+    """Draw pairs of random orders of a list of grades, cut at ``depth`` (by default uncut).
+
+    Return two arrays of shape (n_pairs, depth).
+
+    Raises
+    ------
+    InputError
+        If a grade is invalid, or the list is shorter than ``depth``.
 
     Examples
     --------
@@ -155,10 +162,16 @@ def random_list_pairs(
 def random_judged_pairs(
     pool: QueryPool, grades: ArrayLike, n_pairs: int, depth: int, rng: np.random.Generator | int | None = None
 ) -> tuple[Ints, Ints]:
-    """Draw pairs of random orders of the judged items of queries, truncated at ``depth``, shape (n_pairs, depth) each.
+    """Draw pairs of random orders of the judged items of queries, cut at ``depth``.
 
-    The query of a pair is drawn uniformly from those with at least two judged items. A list that ends before ``depth``
-    is padded with grade 0.
+    Return two arrays of shape (n_pairs, depth). The query of a pair is drawn uniformly from those with at least two
+    judged items. `grades`, shape (n_items,), are by item of the pool, negative if unjudged. A list that ends before
+    ``depth`` is padded with grade 0.
+
+    Raises
+    ------
+    InputError
+        If no query has two judged items.
     """
     n_pairs, depth = whole_number(n_pairs, "n_pairs", 1), whole_number(depth, "depth", 1)
     random = np.random.default_rng(rng)
@@ -179,14 +192,23 @@ def random_judged_pairs(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sum:
-    """Σ_k c_k g(y_k) for lists of fixed length and grade scale: a discount for each rank, a gain for each grade."""
+    """The measure Σ_k c_k g(y_k) for lists of K ranks.
+
+    Discounts c have shape (K,), by rank; gains g have shape (L,), by grade.
+    """
 
     discounts: Floats
     gains: Floats
 
     @classmethod
     def of(cls, measure: Additive, depth: int, n_levels: int) -> Self:
-        """Extract discounts and gains of a measure for a depth and number of grades, or raise InputError."""
+        """Extract a measure's discounts for ranks 1 … `depth` and its gains for grades 0 … `n_levels` − 1.
+
+        Raises
+        ------
+        InputError
+            If the measure is not a sum of gains over ranks, or not defined or too large for these grades.
+        """
         if not isinstance(measure, Additive):
             raise InputError(
                 f"{shown_name(measure)} is no sum of gains over ranks; choose DCG, RBP, P or learned gains"
@@ -200,14 +222,17 @@ class _Sum:
         return cls(np.pad(discounts, (0, depth - discounts.size)), gains)
 
     def differences(self, lists: Ints, others: Ints) -> Floats:
-        """Compute the value of each list minus that of the other; differences within rounding are 0."""
+        """Compute the value of each list minus that of the other, shape (n,); differences within rounding are 0.
+
+        `lists` and `others` have the grades by rank, shape (n, K).
+        """
         differences = (self.gains[lists] - self.gains[others]) @ self.discounts
         differences[np.abs(differences) <= _ROUNDING * np.abs(self.gains).max() * np.abs(self.discounts).sum()] = 0.0
         return np.asarray(differences)
 
 
 def _why_always(first: _Sum, second: _Sum) -> str:
-    """Return the reason for which two measures agree on every pair of lists of this length, or "" if there is none."""
+    """Name the reason for which two measures agree on every pair of full lists; "" if there is none."""
     if first.gains.size == 1:
         return "one grade alone occurs"
     if not all(np.all(np.diff(gain_sum.gains) > 0) and gain_sum.discounts[0] > 0 for gain_sum in (first, second)):
@@ -229,7 +254,7 @@ def _why_always(first: _Sum, second: _Sum) -> str:
 
 
 def _std_error(agrees: NDArray[np.bool_]) -> float:
-    """Compute the binomial standard error of a share."""
+    """Compute the binomial standard error of the share of True in `agrees`; NaN if it is empty."""
     share = agrees.mean() if agrees.size else np.nan
     return float(np.sqrt(share * (1 - share) / max(agrees.size, 1)))
 
@@ -237,7 +262,24 @@ def _std_error(agrees: NDArray[np.bool_]) -> float:
 def _bins(
     sizes: Floats, agrees: NDArray[np.bool_], edges: Sequence[float] | int, sampled: bool
 ) -> tuple[AgreementBin, ...]:
-    """Group the pairs by their absolute difference and compute the share of agreement in each bin."""
+    """Group pairs by the absolute difference under the first measure, and compute the share of agreement in each bin.
+
+    Parameters
+    ----------
+    sizes : ndarray, shape (n,)
+        Absolute difference of each pair under the first measure.
+    agrees : ndarray of bool, shape (n,)
+        True if both measures prefer the same list.
+    edges : sequence of float, or int
+        Ends of the bins, or the number of bins of equal width.
+    sampled : bool
+        False leaves standard errors NaN.
+
+    Raises
+    ------
+    InputError
+        If the edges are not two or more increasing numbers.
+    """
     if is_count := isinstance(edges, (int, np.integer)):
         ends = np.linspace(0, sizes.max() or 1.0, whole_number(edges, "edges", 1) + 1)
     else:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def _places(numbers: Mapping[str, Any]) -> str:
-    """List ranks and grades as text: "rank 1, rank 2, grade 3"."""
+    """List the ranks and grades of a caution as text: "rank 1, rank 2, grade 3"."""
     return ", ".join([*(f"rank {rank}" for rank in numbers["ranks"]), *(f"grade {y}" for y in numbers["grades"])])
 
 

@@ -34,6 +34,7 @@ class SimpleMargin:
         Learns weights from the answers, contradictory ones included; it is not modified. With C given, each step is a
         single small program.
     n_start : int
+        Number of answers before pairs are chosen by weights.
     rng : Generator, int or None
     answered : PreferenceData, optional
         Earlier answers to other pairs; they count among the first ``n_start``.
@@ -79,7 +80,13 @@ class SimpleMargin:
 
     @property
     def data(self) -> PreferenceData:
-        """Answered pairs to learn from, earlier ones first; raises StateError if there are none."""
+        """Answered pairs to learn from, earlier ones first.
+
+        Raises
+        ------
+        StateError
+            If there are none.
+        """
         if not self._answers:
             if self._before is None:
                 raise StateError("no pair is answered yet")
@@ -88,13 +95,20 @@ class SimpleMargin:
         return answered if self._before is None else self._before.joined(answered)
 
     def ask(self) -> int | None:
-        """Return the row of the pair to label next, or None if none is left; unchanged until an answer is recorded."""
+        """Choose the pair to label next, and return its row; None if no informative pair is left.
+
+        Repeated calls return the same pair until an answer is recorded.
+        """
         if self._next_row is None:
             self._next_row = next((row for row, _ in self.closest(1)), None)
         return self._next_row
 
     def closest(self, count: int) -> list[tuple[int, float | None]]:
-        """List the ``count`` best pairs to label next with ``|wᵀ(s_i − s_j)|``, or None while the choice is random."""
+        """List the `count` best pairs to label next: the row, and |wᵀ(s_i − s_j)|.
+
+        This is the absolute difference of the two lists' utilities under the weights w learned so far; None while pairs
+        are chosen at random.
+        """
         left = [row for row in self._order if row not in self._answers]
         if self._is_starting or not left:
             return [(row, None) for row in left[:count]]
@@ -103,7 +117,7 @@ class SimpleMargin:
         return [(left[place], float(margins[place])) for place in closest.tolist()]
 
     def tell(self, row: int, answer: int) -> None:
-        """Record the answer to a pair: 1 prefers its first list, −1 its second, 0 neither.
+        """Record the answer to pair number `row`: 1 prefers its first list, −1 its second, 0 neither.
 
         Any pair may be answered, not only the one that `ask` returned.
 
@@ -152,6 +166,6 @@ class SimpleMargin:
         return n_before + len(self._answers) < self._n_start or not self._has_preference
 
     def _weights(self) -> NDArray[np.float64]:
-        """Learn the weights, shape (K, L), from all answers; a given C skips the diagnostics of `fit`."""
+        """Learn the weights, shape (K, L), from all answers; with C preset, without the diagnostics of `fit`."""
         learner = self._learner
         return self.learn().weights_ if learner.C == "cv" else learner.program(self.data).solve(float(learner.C))

@@ -64,12 +64,19 @@ def summarize_pairs(data: PreferenceData) -> PairSummary:
 
 
 def both_ways(data: PreferenceData) -> Ints:
-    """Find, for every two lists of a query preferred both ways, the first pair of each direction; shape (m, 2)."""
+    """Find pairs of one query that prefer the same two lists in opposite directions.
+
+    The result has shape (m, 2): row numbers of the first pair of each direction, one row for each such two lists.
+    """
     return _first_both_ways(data, *_same_lists(data))
 
 
 def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
-    """Find the first pair of each direction in every group of equal lists preferred both ways, shape (m, 2)."""
+    """Find the first pair of each direction in every group of equal lists that are preferred both ways, shape (m, 2).
+
+    `group`, shape (n,), numbers pairs of the same two lists; `way`, shape (n,), is the direction of the preference: 1,
+    −1, or 0 for equal lists.
+    """
     firsts = np.full((2, group.max() + 1), -1)
     for first, sign in zip(firsts, (1, -1), strict=True):
         rows = np.flatnonzero(~data.ties & (way == sign))[::-1]
@@ -79,10 +86,11 @@ def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
 
 
 def dominance(data: PreferenceData) -> tuple[Bools, Bools, Bools]:
-    """Classify preferences: every DCG agrees, every DCG disagrees, both lists are equal; three masks of shape (n,).
+    """Classify preferences: every DCG agrees with it, every DCG disagrees, both lists are equal.
 
-    Σ_k c_k (g(a_k) − g(b_k)) ≥ 0 for all decreasing c ≥ 0 and all increasing g if and only if, for every rank j and
-    grade y > 0, a has at least as many items of grade y or more among its first j as b.
+    Return three masks of shape (n,). With a the preferred list and b the other, Σ_k c_k (g(a_k) − g(b_k)) ≥ 0 for all
+    decreasing c ≥ 0 and all increasing g if and only if, for every rank j and grade y > 0, a has at least as many items
+    of grade y or more among its first j as b.
     """
     same = (data.preferred == data.other).all(axis=1)
     if data.documents:
@@ -110,7 +118,11 @@ def open_pairs(data: PreferenceData) -> Bools:
 
 
 def _same_lists(data: PreferenceData) -> tuple[Ints, Ints]:
-    """Group pairs of the same two lists of a query; return group numbers and directions (1, −1; 0 if equal)."""
+    """Group the pairs of the same two lists of a query, whichever list is preferred.
+
+    Return two arrays of shape (n,): the group's number, and 1 or −1 for the direction of the preference (0: equal
+    lists).
+    """
     step = data.preferred - data.other
     way = np.sign(step[np.arange(data.n_pairs), np.argmax(step != 0, axis=1)])
     swap = (way < 0)[:, None]

@@ -80,7 +80,7 @@ class PreferenceData:
         moved: ArrayLike | None = None,
         places: Sequence[str] | None = None,
     ) -> None:
-        """Validate the pairs and store them as read-only arrays."""
+        """Validate the pairs, raising InputError at the first invalid one, and store them as read-only arrays."""
         n = len(preferred)
         if n == 0:
             raise InputError("there is no pair of lists to learn from")
@@ -129,6 +129,11 @@ class PreferenceData:
         depth : int
             K: the number of ranks shown. A shorter list is padded with grade 0 (`n_missing`).
 
+        Raises
+        ------
+        InputError
+            If there is no preference, or one names an unknown query or run.
+
         Examples
         --------
         >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
@@ -165,6 +170,11 @@ class PreferenceData:
         """Build pairs of lists of ungraded documents; the weight of each document at each rank is then learned.
 
         All lists share one set of documents, such as those of one query.
+
+        Raises
+        ------
+        InputError
+            If a list holds a document twice, or lists differ in length.
 
         Examples
         --------
@@ -219,11 +229,11 @@ class PreferenceData:
         return self.queries is not None and bool(np.any(self.queries != self.queries[0]))
 
     def place(self, row: int) -> str:
-        """Return the name of a pair for a message."""
+        """Return the name of a pair in messages, as "prefs.jsonl:17", or "pair 1" for row 0."""
         return namer(self.places)(row)
 
     def subset(self, rows: ArrayLike) -> Self:
-        """Select pairs by row numbers or a mask; the grade scale stays."""
+        """Select pairs by row numbers or a mask, raising InputError if none is chosen; the grade scale stays."""
         chosen = self._numbers_of(rows)
         return self.answered(chosen, np.where(self.ties[chosen], 0, 1))
 
@@ -253,7 +263,10 @@ class PreferenceData:
         )
 
     def _numbers_of(self, rows: ArrayLike) -> Ints:
-        """Convert row numbers or a mask of pairs to row numbers, or raise InputError."""
+        """Convert row numbers or a mask of pairs to row numbers.
+
+        Raise InputError if none is chosen or one does not exist.
+        """
         numbers = np.asarray(rows)
         if numbers.dtype == bool and numbers.shape == (self.n_pairs,):
             numbers = np.flatnonzero(numbers)
@@ -264,7 +277,7 @@ class PreferenceData:
         return numbers.astype(np.int64)
 
     def joined(self, others: Self) -> Self:
-        """Append other pairs of the same ranks, scale and documents."""
+        """Append other pairs; raise InputError if their number of ranks, grade scale or documents differ."""
         if (self.depth, self.n_levels, self.documents) != (others.depth, others.n_levels, others.documents):
             raise InputError(
                 f"pairs of {others.depth} ranks and {others.n_levels} grades cannot join pairs of {self.depth} ranks "
@@ -272,7 +285,7 @@ class PreferenceData:
             )
 
         def both(name: str) -> Any:
-            """Concatenate one array of both data sets; None if one lacks it."""
+            """Concatenate the array called `name` of both data sets; None if one lacks it."""
             parts = [getattr(self, name), getattr(others, name)]
             return None if any(part is None for part in parts) else sealed_here(np.concatenate(parts))
 
@@ -283,7 +296,11 @@ class PreferenceData:
         )
 
     def differences(self) -> csr_array:
-        """Compute s(preferred) − s(other), sparse, shape (n, K · n_levels); column rank · n_levels + grade."""
+        """Compute s(preferred) − s(other), where s indicates the grade at each rank; sparse, shape (n, K · n_levels).
+
+        Column rank · n_levels + grade (both from 0) is 1 if only the preferred list has this grade there, −1 if only
+        the other.
+        """
         rows, ranks = np.nonzero(self.preferred != self.other)
         block = ranks * self.n_levels
         columns = np.concatenate((block + self.preferred[rows, ranks], block + self.other[rows, ranks]))
@@ -292,7 +309,10 @@ class PreferenceData:
         return csr_array((signs, (np.concatenate((rows, rows)), columns)), shape=shape)
 
     def distances(self, kind: str) -> Ints:
-        """Count the ranks at which the two lists differ, in ``"grades"`` or in ``"documents"``, shape (n,)."""
+        """Count the ranks at which the two lists hold different ``"grades"`` or different ``"documents"``, shape (n,).
+
+        InputError is raised if documents are asked for and not known.
+        """
         if kind == "grades":
             return np.asarray(np.count_nonzero(self.preferred != self.other, axis=1))
         if self.moved is None:
@@ -308,7 +328,10 @@ class PreferenceData:
 
 
 def _whole_entries(values: ArrayLike, n: int, name: str, largest: int, places: Sequence[str] | None) -> Ints:
-    """Validate whole numbers from 0 to ``largest``, one for each pair."""
+    """Check that the values are whole numbers from 0 to ``largest``, one for each pair, and return them, shape (n,).
+
+    `name` and `places` name the values and the pairs in the InputError.
+    """
     array = one_each(values, n, name)
     bad = np.flatnonzero(~np.isin(array, np.arange(largest + 1)))
     if bad.size:

@@ -77,7 +77,15 @@ def load_preferences(
 def load_pairs(
     paths: PathLike | Sequence[PathLike], max_grade: int | None = None, source: ListSource | None = None
 ) -> tuple[PreferenceData | None, PreferenceData | None]:
-    """Read the answered pairs and the unanswered pairs on one scale; None for an empty set."""
+    """Read the answered pairs and the unanswered pairs of files, on one grade scale; None for an empty set.
+
+    Parameters are those of `load_preferences`.
+
+    Raises
+    ------
+    InputError
+        At the first invalid line, or if pairs name runs and `source` is None.
+    """
     table = read_pairs([paths] if isinstance(paths, (str, os.PathLike)) else paths)
     whole = _of_grades(table, max_grade) if source is None else _of_runs(table, source, max_grade)
     is_answered = table.answers != UNANSWERED
@@ -89,7 +97,7 @@ def load_pairs(
 
 
 def _of_grades(table: PairTable, max_grade: int | None) -> PreferenceData:
-    """Build pairs from lists of grades, or raise InputError if a side is the name of a run."""
+    """Build pairs from lists of grades; raise InputError if a side is the name of a run."""
     for row, sides in enumerate(zip(table.first, table.second, strict=True)):
         for role, name in zip(("preferred", "other"), sides, strict=True):
             if isinstance(name, str):
@@ -104,7 +112,13 @@ def _of_grades(table: PairTable, max_grade: int | None) -> PreferenceData:
 
 
 def _of_runs(table: PairTable, source: ListSource, max_grade: int | None) -> PreferenceData:
-    """Build pairs from names of runs, with the judgments and runs of the source."""
+    """Build pairs from names of runs, with the judgments and runs of the source.
+
+    Raises
+    ------
+    InputError
+        If a pair has no query, lists grades, or has a name that fits no run or more than one.
+    """
     if table.queries is None:
         raise InputError(f"{table.places[0]}: no query, expected the query that both runs answer")
     judgments, runs = load_tables(source.qrels, list(source.runs))

@@ -21,7 +21,7 @@ from activeeval.core.errors import InputError
 from activeeval.core.results import Caution
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.gains.learner import GainDiscountLearner, check_alike
-from activeeval.gains.likelihood import ROOM, Likelihood
+from activeeval.gains.likelihood import TOLERANCE, Likelihood
 from activeeval.gains.pair_summary import open_pairs
 from activeeval.gains.pairs import PreferenceData
 
@@ -65,6 +65,7 @@ class GainIntervals:
     unit : str
         Unit assumed to be drawn independently: ``"queries"`` or ``"pairs"``.
     n_units : int
+        Number of these units.
     cautions : tuple of Caution
     """
 
@@ -122,8 +123,8 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
     best = likelihood.best()
     agreeing = _agreeing_of_few_kinds(likelihood, best, informative, confidence)
     n_free = likelihood.n_ranks + likelihood.n_steps - 2
-    rooms = _room(confidence, len(np.unique(groups[informative])), n_free) * _design_effects(likelihood, best, groups)
-    low, high = _ends(likelihood, best, rooms, agreeing)
+    drops = _drop(confidence, len(np.unique(groups[informative])), n_free) * _design_effects(likelihood, best, groups)
+    low, high = _ends(likelihood, best, drops, agreeing)
     readout = learner.read_out()
     learned = np.concatenate((readout.discounts, readout.gains[1:]))
     n_units, unit = int(groups.max()) + 1, "queries" if data.is_grouped else "pairs"
@@ -143,7 +144,15 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
 
 
 def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, informs: Bools, confidence: float) -> Floats | None:
-    """Find a z that agrees with all preferences if their kinds repeat; raise InputError if few kinds contradict."""
+    """Find a z (variables of a measure) that agrees with all preferences, if kinds of pairs repeat; else None.
+
+    `informs`, shape (n,), marks the informative preferences, `best` has the z of the largest likelihood.
+
+    Raises
+    ------
+    InputError
+        If preferences contradict each other and are of too few kinds of pairs for an interval.
+    """
     a_kind = _pairs_a_kind(likelihood.rows[informs])
     agreeing = one_agreeing(likelihood, best) if a_kind > _REPEATED else None
     if a_kind > _FEW_KINDS and agreeing is None and best[-1] > _CONTRADICTED:
@@ -155,31 +164,35 @@ def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, informs: Bools,
 
 
 def _pairs_a_kind(rows: Floats) -> float:
-    """Compute the mean number of preferences per kind of pair; reversed preferences are of the same kind."""
+    """Compute the mean number of preferences per kind of pair (equal rows up to the sign); 1 without rows."""
     if not len(rows):
         return 1.0
     first = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
     return len(rows) / len(np.unique(rows * first[:, None], axis=0))
 
 
-def _room(confidence: float, n: int, n_free: int) -> float:
-    """Compute the allowed drop of the log-likelihood: half of q, larger if each variable has few preferences."""
+def _drop(confidence: float, n: int, n_free: int) -> float:
+    """Compute the allowed drop of the log-likelihood within an interval: half of q, larger with few preferences.
+
+    `n` is the number of independent units with informative preferences, `n_free` that of free gains and discounts.
+    """
     quantile = float(ndtri((1 + confidence) / 2)) ** 2
     return quantile / 2 * _WIDER * (1 + n_free / max(n - n_free, n_free, 1))
 
 
-def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, agreeing: Floats | None) -> tuple[Floats, Floats]:
-    """Compute the least and the largest c_1 … c_K, g(1) … g(Y) within their rooms.
+def _ends(likelihood: Likelihood, best: Floats, drops: Floats, agreeing: Floats | None) -> tuple[Floats, Floats]:
+    """Compute the least and the largest c_1 … c_K, g(1) … g(Y), two arrays of shape (K + Y,).
 
-    Every end is the extreme over the points of all searches, as a search for one end can reach a farther end of
-    another.
+    `drops`, shape (K + Y,), has the allowed drop of the log-likelihood for each; `best` is the most likely z (variables
+    of the measure); `agreeing` is a z that agrees with all preferences, or None. Every end is the extreme over the
+    points of all searches, as a search for one end can reach a farther end of another.
     """
     readings = likelihood.readings
     # c_1 and g(Y) are the scale
-    sought = [(sign * readings[place], rooms[place]) for place in range(1, len(rooms) - 1) for sign in (1, -1)]
-    points = np.array([best, *(likelihood.farthest(towards, best, room) for towards, room in sought)])
+    sought = [(sign * readings[place], drops[place]) for place in range(1, len(drops) - 1) for sign in (1, -1)]
+    points = np.array([best, *(likelihood.farthest(towards, best, drop) for towards, drop in sought)])
     losses = np.array([likelihood.loss(z)[0] for z in points])
-    is_within = losses[:, None] <= losses[0] + rooms + ROOM
+    is_within = losses[:, None] <= losses[0] + drops + TOLERANCE
     values = points @ readings.T
     low = np.where(is_within, values, np.inf).min(axis=0)
     high = np.where(is_within, values, -np.inf).max(axis=0)
@@ -190,10 +203,11 @@ def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, agreeing: Floats 
 
 
 def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Floats:
-    """Compute the design effect of clustering by query on each reading's variance, at least 1, shape (K + Y,).
+    """Compute the design effect of clustering by query on the variance of each gain and discount, at least 1.
 
-    With s_i the derivative of a log-likelihood and a = (Σ s_i s_iᵀ)⁻¹ r for a reading r: Σ_q (Σ_{i in q} aᵀs_i)² over
-    Σ_i (aᵀs_i)². Copies within queries count once.
+    The result has shape (K + Y,). With s_i the derivative of a preference's log-likelihood by z and a = (Σ s_i s_iᵀ)⁻¹
+    r for a gain or discount r · z: Σ_q (Σ_{i in q} aᵀs_i)² over Σ_i (aᵀs_i)². `best` is the most likely z (variables of
+    the measure); `groups`, shape (n,), has the query of each preference.
     """
     slopes = likelihood.slopes(best)
     towards = np.linalg.pinv(slopes.T @ slopes, hermitian=True) @ likelihood.readings.T
@@ -205,10 +219,13 @@ def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Float
 
 
 def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_ranks: int) -> list[Caution]:
-    """List warnings about wide intervals, and about learned values that the penalty moved outside."""
+    """List warnings about wide intervals, and about learned values that the penalty moved out of them.
+
+    `low`, `high` and `learned` have shape (K + Y,): discounts of `n_ranks` ranks, then gains.
+    """
 
     def places(chosen: Bools) -> dict[str, tuple[int, ...]]:
-        """Convert a mask of readings to rank and grade numbers from 1."""
+        """Convert a mask over discounts and gains to numbers of ranks and grades, from 1."""
         ranks, grades = (tuple((np.flatnonzero(part) + 1).tolist()) for part in np.split(chosen, [n_ranks]))
         return {"ranks": ranks, "grades": grades}
 
@@ -222,7 +239,10 @@ def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_r
 
 
 def one_agreeing(likelihood: Likelihood, start: Floats) -> Floats | None:
-    """Find a z that puts every preferred list first, or None, by maximising the least lead step by step."""
+    """Find a z that puts every preferred list first, or None, by maximising the least lead step by step from `start`.
+
+    z has the increments of discounts and gains; the lead is t, the preferred list's value minus the other's.
+    """
     z, radius = start, 1.0
     while (lead := _least_lead(likelihood, z)) <= _NONE and radius > _LEAST_STEP:
         reached = _step(likelihood, np.zeros(z.size), z, radius, 1.0)
@@ -234,7 +254,10 @@ def one_agreeing(likelihood: Likelihood, start: Floats) -> Floats | None:
 
 
 def farthest_agreeing(likelihood: Likelihood, direction: Floats, start: Floats) -> Floats:
-    """Find the z of least direction · z that still agrees with every preference, from a start that agrees."""
+    """Find the z of least direction · z that still agrees with every preference, from a `start` that agrees.
+
+    z has the increments of discounts and gains, then log s and ε, which stay; all have shape (K + Y + 2,).
+    """
     z, radius = start, 1.0
     while radius > _LEAST_STEP:
         reached = _step(likelihood, direction, z, radius, 0.0)
@@ -248,14 +271,18 @@ def farthest_agreeing(likelihood: Likelihood, direction: Floats, start: Floats) 
 
 
 def _least_lead(likelihood: Likelihood, z: Floats) -> float:
-    """Compute the smallest t over the preferences at z."""
+    """Compute the smallest lead t (preferred list's value minus the other's) over the preferences at z.
+
+    z has the increments of discounts and gains.
+    """
     return float(likelihood.leads(z)[0].min())
 
 
 def _step(likelihood: Likelihood, direction: Floats, z: Floats, radius: float, margin: float) -> Floats | None:
-    """Solve one linear program within a radius of z, with t linearised: t(x) ≈ J x − t, as t is bilinear.
+    """Solve one linear program within a `radius` of z, with t (the leads) linearised: t(x) ≈ J x − t, as t is bilinear.
 
-    With a margin > 0 the least lead is maximised, up to the margin. Returns None if the program has no solution.
+    With `margin` 0, direction · x is minimised subject to non-negative leads. With a margin > 0 and direction 0, the
+    least lead is maximised, up to the margin. Return None if the program has no solution.
     """
     leads, slopes = likelihood.leads(z)
     closest = np.argsort(leads, kind="stable")[:_CLOSEST]

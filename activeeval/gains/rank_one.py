@@ -122,7 +122,10 @@ def rank_one_test(
 
 
 def _gain(likelihood: Likelihood, best: Floats) -> float:
-    """Compute the log-likelihood of the fitted free model minus that of the rank-one z, where its search starts."""
+    """Compute the log-likelihood of the fitted free model minus that of the fitted gains times discounts.
+
+    `best` has the variables z of the latter; the search for the free model starts there.
+    """
     discounts, steps = np.split(best[:-2], [likelihood.n_ranks])
     start = np.concatenate((np.outer(discounts, steps).ravel(), best[-2:]))
     limits = [(0.0, None)] * (start.size - 2) + likelihood.limits[-2:]
@@ -131,7 +134,10 @@ def _gain(likelihood: Likelihood, best: Floats) -> float:
 
 
 def _free_loss(z: Floats, likelihood: Likelihood) -> tuple[float, Floats]:
-    """Compute −log of the likelihood of free weights, and its gradient by increments, log s and ε."""
+    """Compute the negative log-likelihood of free weights, and its gradient by z.
+
+    Here z holds the increments of a weight for every rank and grade, then log s and ε.
+    """
     increments = z[:-2].reshape(likelihood.n_ranks, -1)
     value, by_weight, by_noise = likelihood.of_weights(likelihood.sums @ increments, z[-2], z[-1])
     return value, np.concatenate(((likelihood.sums.T @ by_weight).ravel(), by_noise))

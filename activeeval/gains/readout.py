@@ -47,7 +47,10 @@ class ReadOut:
 
 
 def anchored(weights: ArrayLike) -> Floats:
-    """Compute T(w) = w_{k,y} − w_{k,0}, which orders lists as w does, shape (K, L)."""
+    """Subtract the weight of grade 0 at each rank: T(w) = w_{k,y} − w_{k,0}, shape (K, L).
+
+    T(w) orders lists as w does. InputError is raised if the weights are no matrix of finite numbers.
+    """
     whole = np.asarray(weights, dtype=np.float64)
     if whole.ndim != 2 or whole.size == 0 or not np.all(np.isfinite(whole)):
         raise InputError(f"weights must be finite numbers, a row for each rank, got shape {whole.shape}")
@@ -55,13 +58,21 @@ def anchored(weights: ArrayLike) -> Floats:
 
 
 def told_apart(differences: sparse.csr_array, weights: Floats) -> Floats:
-    """Compute the utility of one list minus that of the other, shape (n,); 0 within the solver's error."""
+    """Compute the utility of one list minus that of the other, shape (n,); 0 within the solver's error.
+
+    `differences`, shape (n, K · L), are those of `PreferenceData.differences`; `weights` have shape (K, L).
+    """
     leads = np.asarray(differences @ weights.ravel())
     return np.where(np.abs(leads) > _NOISE * np.abs(weights).max(), leads, 0.0)
 
 
 def similarity(weights: ArrayLike, others: ArrayLike) -> float:
     """Compute the cosine of two sets of weights after `anchored`, from −1 to 1; both have shape (K, L).
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, or all weights of a set are equal at every rank.
 
     Examples
     --------

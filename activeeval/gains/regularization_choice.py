@@ -35,7 +35,11 @@ class TunedC:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """Training multiplicity of each pair (None: once each), and the program and rows of the held-out bounds."""
+    """Training pairs and held-out bounds of one fold.
+
+    `counts`, shape (n_pairs,), are multiplicities of the training pairs (None: once each); `rows`, shape (n_bounds,),
+    masks the held-out bounds of the program `held`.
+    """
 
     counts: Floats | None
     held: Program
@@ -43,7 +47,13 @@ class Split:
 
 
 def folds(data: PreferenceData, program: Program, n_folds: int, rng: np.random.Generator | int | None) -> list[Split]:
-    """Split pairs for cross-validation; with at least two queries, pairs of a query stay together."""
+    """Split pairs for cross-validation into `n_folds` folds; with at least two queries, pairs of a query stay together.
+
+    Raises
+    ------
+    InputError
+        If no fold has preferences on both sides.
+    """
     groups = data.groups()
     n_groups = int(groups.max()) + 1
     if n_groups < 2:
@@ -62,7 +72,7 @@ def folds(data: PreferenceData, program: Program, n_folds: int, rng: np.random.G
 
 
 def held_out_losses(program: Program, grid: Iterable[float], splits: Sequence[Split]) -> tuple[TunedC, ...]:
-    """Compute the loss and precision of each candidate for C on the held-out bounds of all splits."""
+    """Compute the loss and precision of each candidate for C in `grid`, on the held-out bounds of all splits."""
     choices = []
     for C in grid:
         losses, right = [], []

@@ -30,6 +30,7 @@ class Stability:
     discounts : ndarray, shape (n, K)
         As shares of the first rank's.
     rank_one_shares : ndarray, shape (n,)
+        Share of the squared weights that gains times discounts explain.
     n_undetermined : int
         Number of resamples without a discount of the first rank; they are left out.
     unit : str
@@ -46,10 +47,16 @@ class Stability:
     n_units: int
 
     def interval(self, what: str, confidence: float = 0.95) -> tuple[Floats, Floats]:
-        """Compute the ends of the stability band of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``.
+        """Compute the ends (low, high) of the stability band of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``.
 
-        The ends are quantiles over the resamples. The band shows the variation of the pairs, neither the bias by the
-        penalty nor the values that the pairs leave open: it is not a confidence interval (see `gain_intervals`).
+        The ends are quantiles over the resamples, so that a share ``confidence`` of them lies within. The band shows
+        the variation of the pairs, neither the bias by the penalty nor the values that the pairs leave open: it is not
+        a confidence interval (see `gain_intervals`).
+
+        Raises
+        ------
+        InputError
+            If `what` is another name, or the confidence is not between 0 and 1.
         """
         if what not in ("gains", "discounts", "rank_one_shares"):
             raise InputError(f"there are intervals of gains, discounts and rank_one_shares, not of {what!r}")
@@ -64,7 +71,7 @@ def bootstrap_gains(
     n_resamples: int = 200,
     rng: np.random.Generator | int | None = None,
 ) -> Stability:
-    """Fit gains and discounts to resampled pairs at the chosen C, for a stability band, not a confidence interval.
+    """Fit gains and discounts to resampled pairs at the learner's C, for a stability band, not a confidence interval.
 
     Queries are drawn with replacement, with all their pairs; if there is one query or none is known, pairs are.
 
@@ -72,11 +79,14 @@ def bootstrap_gains(
     ----------
     learner : GainDiscountLearner
         Fitted on ``data``.
+    n_resamples : int
+    rng : Generator, int or None
+        Random state of the resamples.
 
     Raises
     ------
     InputError
-        If no resample determines gains and discounts.
+        If the pairs do not fit the learner, or no resample determines gains and discounts.
 
     Examples
     --------

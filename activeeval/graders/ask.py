@@ -46,9 +46,9 @@ class AskingPlan:
     prompt : str
         Name of a built-in prompt, or a file.
     model : str
-        Name of the model at its service.
+        Name of the language model, as its service calls it.
     documents, queries : str
-        Tables of their texts.
+        Files with a table of texts each: of the documents and of the queries.
     out : str
         Path of the batch, ends in .jsonl.
     top : int or None
@@ -126,16 +126,16 @@ def ask_grader(
     top: int | None = None,
     force: bool = False,
 ) -> WrittenBatch:
-    """Write a batch of questions for a language model, one for each query–document pair; no model is called.
+    r"""Write a batch of questions for a language model, one for each query–document pair; no model is called.
 
     Parameters
     ----------
     about : Sample, or path, dict of dicts or data frame, a list of them, or a mapping of names to them
         A sample or runs; the questions cover its pool.
     model : str
-        Name of the model at its service.
+        Name of the language model, as its service calls it.
     documents, queries : str
-        Tables of their texts.
+        Files with a table of texts each: of the documents and of the queries.
     out : path
         For example batch.jsonl; the table of pairs is written to the same folder.
     prompt : str
@@ -143,14 +143,19 @@ def ask_grader(
     top : int, optional
         Ask only about the first `top` places of each list.
 
+    Raises
+    ------
+    InputError
+        If a run, a text or the prompt cannot be read, an output file exists and not `force`, or no pair has both texts.
+
     Examples
     --------
     >>> import pathlib, tempfile
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     texts = {name: pathlib.Path(folder, f"{name}.csv") for name in ("documents", "queries")}
-    ...     _ = texts["documents"].write_text("id,text\\nd1,a page\\nd2,another\\n")
-    ...     _ = texts["queries"].write_text("id,text\\nq1,pages\\n")
+    ...     _ = texts["documents"].write_text("id,text\nd1,a page\nd2,another\n")
+    ...     _ = texts["queries"].write_text("id,text\nq1,pages\n")
     ...     ask_grader(run, model="gpt-4o-mini", out=f"{folder}/batch.jsonl", **texts).questions
     2
     """
@@ -199,7 +204,10 @@ def ask_graders(plan: AskingPlan, *, force: bool = False) -> WrittenBatch:
 
 
 def _check(plan: AskingPlan, *, force: bool) -> None:
-    """Raise if `plan` names both or neither of a sample and runs, its output is not .jsonl, or a file exists."""
+    """Raise an error if `plan` names both or neither of a sample and runs, its output is not .jsonl, or a file exists.
+
+    The first is a ChoiceError, the others are InputErrors.
+    """
     if (plan.sample is None) == (not plan.runs):
         raise ChoiceError("give a sample, or by `runs` those that make the pool", field="runs")
     if not plan.out.endswith(_BATCH):

@@ -47,8 +47,10 @@ class Audit:
     answers : list of SampleAnswer
         The sample's estimates, the reference for all graders.
     notes : list of Note
-    scope : str
+    scope : {"pool", "population"}
+        The estimates are of these queries, or of all queries that these are a sample of.
     confidence : float
+        Nominal coverage of the intervals.
     """
 
     graders: list[GraderAudit]
@@ -78,11 +80,16 @@ def audit_judged(
     Parameters
     ----------
     judged : (samples, progress, agreement)
-        As returned by `activeeval.sampling.rounds.judged_rounds`.
+        Judged samples of one pool (several for several rounds), the numbers of judged and unjudged items, and the
+        agreement of judges: what `activeeval.sampling.rounds.judged_rounds` returns.
     graders : sequence
-        As accepted by `activeeval.inputs.grader_values.read_graders`.
+        Files or tables of graders' grades: what `activeeval.inputs.grader_values.read_graders` accepts.
     measures, questions : sequence
         By default the measures of the sample's design, and every system and pair that the sample supports.
+    policy : str
+        How grades of an item whose judges differ are combined: refuse, majority, median or mean-gain.
+    scope : {"pool", "population"}
+        Estimate for these queries, or for all queries that these are a sample of.
 
     Raises
     ------
@@ -96,6 +103,7 @@ def audit_judged(
     def answering(
         some_measures: Sequence[Any], some_questions: Sequence[str], contrasts: str | None
     ) -> tuple[list[SampleAnswer], list[Note]]:
+        """Estimate some measures and questions from the judged samples; return the answers and notes about them."""
         targets: dict[str, Any] = {"measures": some_measures, "questions": some_questions, "contrasts": contrasts}
         request = EstimateRequest(policy=policy, scope=scope, confidence=confidence, **targets)
         estimates = estimate_judged(*judged, request)
@@ -114,7 +122,10 @@ def audit_answered(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Compare graders' grades with the estimates of samples that `answering` returns; else like `audit_judged`."""
+    """Compare graders' grades with the estimates of samples that the function `answering` returns.
+
+    Other parameters are those of `audit_judged`; InputError is raised as there, and if there is no grader.
+    """
     read_of = read_graders(graders)
     if not read_of:
         raise InputError("there is nothing to audit: name a grader's grades with `graders`", field="graders")
@@ -127,12 +138,12 @@ def audit_answered(
 
 
 def _without_guard(estimate: Estimate) -> Estimate:
-    """Remove an estimate's concerns about its grade model; the audit reports them for each grader."""
+    """Drop an estimate's concerns about its grade model; the audit reports them for each grader."""
     return replace(estimate, concerns=tuple(each for each in estimate.concerns if each.code not in GUARD))
 
 
 def _check(samples: Sequence[DrawnSample]) -> None:
-    """Raise unless the samples hold human grades of a whole pool."""
+    """Raise InputError unless the samples hold human grades, and no others, of a whole pool."""
     design = samples[0].campaign.design
     if not samples[0].campaign.judging.has_grades:
         raise InputError("the sample's judges compare documents: an audit needs people's grades")
@@ -144,7 +155,7 @@ def _check(samples: Sequence[DrawnSample]) -> None:
 
 
 def _top(sample: DrawnSample) -> int:
-    """Return the largest grade of the human scale; the largest grade seen if the scale is open."""
+    """Return the largest grade of the human scale; if the scale is open, the largest grade seen."""
     campaign = sample.campaign
     seen = max(SoftLabels.of(campaign.labels).largest, int(campaign.design.known.max(initial=1)))
     return seen if campaign.design.max_grade is None else campaign.design.max_grade
@@ -153,9 +164,10 @@ def _top(sample: DrawnSample) -> int:
 def _answers(
     sample: DrawnSample, answering: Answering, measures: Sequence[Any], questions: Sequence[str]
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Estimate every system and pair with the sample.
+    """Estimate every measure for every system and pair with the sample; return the answers and notes.
 
-    Questions that the sample does not support become a note, unless the user named questions.
+    Questions that the sample does not support become a note, unless the user named questions. InputError is raised if a
+    measure has no supported question.
     """
     if questions:
         return answering(measures, questions, None)
@@ -191,7 +203,17 @@ def _grader_audit(
     judged: JudgedItems,
     confidence: float,
 ) -> GraderAudit:
-    """Audit one grader: rows, system orders, value table, skill, drift, circular bias and cautions."""
+    """Audit one grader: values, orders of systems, skill, drift, bias for its own run, and cautions.
+
+    Parameters
+    ----------
+    grades : Grades
+        The grader's values.
+    answers : sequence of SampleAnswer
+        Estimates from human labels.
+    judged : JudgedItems
+        Items with human labels.
+    """
     pool = samples[0].campaign.design.pool
     on_pool = grades.on(pool)
     on_scale = ScaledGrades.of(grades, on_pool, _top(samples[0]))
@@ -215,10 +237,10 @@ def _grader_audit(
 
 
 def _at_once(answers: Sequence[SampleAnswer]) -> list[tuple[SampleAnswer, Interval | None]]:
-    """Pair each answer with its simultaneous interval over all runs, or all differences, of its measure.
+    """Pair each answer with an interval that holds at once for all runs, or all differences, of its measure.
 
-    Differences of one sample use their joint distribution (`SampleAnswer.shared`); otherwise Bonferroni. None if
-    the family has one member.
+    Differences of one sample use their joint distribution (`SampleAnswer.shared`); otherwise Bonferroni. The interval
+    is None if the family has one member.
     """
     families = [(str(answer.target.measure), bool(answer.versus)) for answer in answers]
     out: list[tuple[SampleAnswer, Interval | None]] = []
@@ -243,7 +265,18 @@ def _row(
 ) -> AuditRow:
     """Compare one measure computed from a grader's grades with its estimate from human labels.
 
-    `without` returns the half-width of an answer without the grader, or None.
+    Parameters
+    ----------
+    answer : SampleAnswer
+        The estimate.
+    name : str
+        Name of the grader.
+    on_scale : ScaledGrades
+        The grader's values on the human scale.
+    simultaneous : Interval or None
+        Interval of the estimate that holds for all runs, or differences, at once.
+    without : callable
+        Returns the half-width of an answer if the grader had not been used, or None if it is unknown.
     """
     target, value, (low, high) = answer.target, answer.estimate.value, answer.interval
     by_grader = by_labels(target, on_scale)
@@ -282,9 +315,9 @@ def _row(
 
 
 def _half_width_without(samples: Sequence[DrawnSample], grades: Grades, answer: SampleAnswer) -> float | None:
-    """Compute the interval's half-width of the same labels under a uniform grade model, i.e. without the grader.
+    """Compute the half-width of an answer from the same labels without the grader, i.e. under a uniform grade model.
 
-    None if the sample was drawn without these grades or with other graders besides them, has several rounds, or
+    Return None if the sample was drawn without these grades or with other graders besides them, has several rounds, or
     uses a method without a grade model.
     """
     sample = samples[0]
@@ -302,10 +335,10 @@ def _half_width_without(samples: Sequence[DrawnSample], grades: Grades, answer: 
 
 
 def _is_drawn_by(sample: DrawnSample, grades: Grades) -> bool:
-    """Check whether the sample's grade model is built from these grades alone, whatever the name of the file or grader.
+    """Check whether the sample's grade model is built from these grades alone, whatever the name of file or grader.
 
-    A model from one grader predicts the same grades for all items with the same value. The name is no evidence:
-    next month's grades may be in a file of the same name.
+    Values of the grader are binned (kinds). A model from one grader predicts the same grades for all items of a bin,
+    and higher ones for a higher bin. The name proves nothing: next month's grades may be in a file of the same name.
     """
     design = sample.campaign.design
     parts = sample.model.split(", ")  # the name of a grader may hold a comma too

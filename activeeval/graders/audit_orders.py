@@ -29,10 +29,11 @@ MANY_MISSING = 0.1
 
 
 def sign_of(row: AuditRow, *, knows_order: bool = True) -> str:
-    """Classify a grader's sign of a difference as that of human labels, open or the opposite; "" for a single system.
+    """Classify a grader's sign of a difference: the same as that of human labels, opposite, or undecided.
 
-    The simultaneous interval decides if there are several differences. A grader with one grade only
-    (``knows_order`` False) cannot order items: its differences come from missing replies, and the sign is open.
+    The result is `AGREES`, `DIFFERS` or `OPEN`; "" for a single system. If there are several differences, the
+    simultaneous interval decides. A grader with one grade only (``knows_order`` False) cannot order items: its
+    differences come from missing replies, and the sign is undecided.
     """
     if not row.versus:
         return ""
@@ -43,7 +44,7 @@ def sign_of(row: AuditRow, *, knows_order: bool = True) -> str:
 
 
 def _corrected_ends(row: AuditRow) -> tuple[float | None, float | None]:
-    """Return the ends of the corrected interval, of the simultaneous one if there is one."""
+    """Return the ends of the interval from human labels, of the simultaneous one if there is one; None if unbounded."""
     low, high = row.bias_low_simultaneous, row.bias_high_simultaneous
     if low is None or high is None or row.by_grader is None:
         return row.corrected_low, row.corrected_high
@@ -51,7 +52,7 @@ def _corrected_ends(row: AuditRow) -> tuple[float | None, float | None]:
 
 
 def orders_of(rows: Sequence[AuditRow]) -> list[SystemOrder]:
-    """Compare the orders of systems for each measure with estimated differences."""
+    """Compare the grader's order of systems with that of human labels, for each measure with estimated differences."""
     by_measure: dict[str, list[AuditRow]] = {}
     for row in rows:
         if row.versus and row.corrected is not None and row.by_grader is not None:
@@ -60,7 +61,7 @@ def orders_of(rows: Sequence[AuditRow]) -> list[SystemOrder]:
 
 
 def _order(measure: str, pairs: Sequence[AuditRow]) -> SystemOrder:
-    """Compare two orders of systems by one measure's pairs: Kendall's τ, both winners and the agreement of signs."""
+    """Compare two orders of systems by the differences `pairs` of one measure: Kendall's τ, both winners, signs."""
     values = [(row.by_grader or 0.0, row.corrected or 0.0) for row in pairs]
     by_grader, people = ([_sign(pair[k]) for pair in values] for k in (0, 1))
     ordered = math.sqrt(sum(map(abs, by_grader)) * sum(map(abs, people)))
@@ -89,7 +90,7 @@ def _sign(value: float) -> int:
 def _winner(pairs: Sequence[AuditRow], differences: Sequence[float]) -> str:
     """Find the system with the highest level, the first of equal ones; "" if the pairs do not connect all systems.
 
-    Levels are fitted to the differences by least squares, which serves all pairs, a chain or a star.
+    `differences` has a number for each pair. Levels of the systems are fitted to them by least squares.
     """
     names = list(dict.fromkeys(name for row in pairs for name in (row.system, row.versus)))
     signs = np.array([[(name == row.system) - (name == row.versus) for name in names] for row in pairs], dtype=float)
@@ -115,7 +116,10 @@ def system_made(made: str, systems: Sequence[str]) -> str:
 
 
 def circles(rows: Sequence[AuditRow], made: str, systems: Sequence[str]) -> list[CircularBias]:
-    """Compute, by measure, the bias of the run that the grader produced relative to the other runs."""
+    """Compute, for each measure, the bias of the run that the grader produced relative to the other runs.
+
+    `made` is the name or path of that run, "" if unknown; the list is empty if it is not among `systems`.
+    """
     run = system_made(made, systems)
     measures = dict.fromkeys(row.measure for row in rows) if run else {}
     circular = [_circle([row for row in rows if row.measure == measure], run) for measure in measures]
@@ -123,7 +127,10 @@ def circles(rows: Sequence[AuditRow], made: str, systems: Sequence[str]) -> list
 
 
 def _circle(rows: Sequence[AuditRow], run: str) -> CircularBias | None:
-    """Compute the bias of `run` beyond that of other runs, from differences if there are any; None if unknown."""
+    """Compute the bias of `run` minus the mean bias of other runs, from differences if there are any; None if unknown.
+
+    `rows` are those of one measure.
+    """
     pairs = [row for row in rows if row.versus and run in (row.system, row.versus) and row.bias is not None]
     alone = {row.system: row.bias for row in rows if not row.versus and row.bias is not None}
     others = [bias for name, bias in alone.items() if name != run]
@@ -139,7 +146,7 @@ def _circle(rows: Sequence[AuditRow], run: str) -> CircularBias | None:
 
 
 def _lies_above(row: AuditRow, run: str) -> bool:
-    """Check whether the interval of a difference's bias lies entirely on the side of `run`."""
+    """Check whether the interval of a difference's bias lies entirely on the side that favours `run`."""
     several = row.bias_low_simultaneous is not None
     low = row.bias_low_simultaneous if several else row.bias_low
     high = row.bias_high_simultaneous if several else row.bias_high
@@ -148,7 +155,10 @@ def _lies_above(row: AuditRow, run: str) -> bool:
 
 
 def cautions_of(audited: GraderAudit, on_scale: ScaledGrades, made: str, systems: Sequence[str]) -> list[Caution]:
-    """Collect the cautions about an audited grader, warnings first."""
+    """Collect the cautions about an audited grader, warnings first.
+
+    `made` is the run that the grader produced ("" if unknown), `systems` are those of the sample.
+    """
     cautions = [
         *_of_skill(audited),
         *_of_orders(audited),
@@ -160,7 +170,7 @@ def cautions_of(audited: GraderAudit, on_scale: ScaledGrades, made: str, systems
 
 
 def _of_skill(audited: GraderAudit) -> list[Caution]:
-    """Warn if human grades fall, or do not rise, with the grader's values."""
+    """Warn if human grades fall, or do not rise significantly, with the grader's values."""
     rising, alike = audited.slope, audited.correlation
     if rising.value is None or rising.std_error is None:
         return []
@@ -191,7 +201,7 @@ def _of_orders(audited: GraderAudit) -> list[Caution]:
 
 
 def _of_circles(audited: GraderAudit, made: str, systems: Sequence[str]) -> list[Caution]:
-    """Warn if the grader favours the run that it produced; note if that run is not in the sample."""
+    """Warn if the grader favours the run that it produced (`made`); note if that run is not in the sample."""
     if made and not system_made(made, systems):
         return [Caution("note", "grader made another", {"run": made, "systems": tuple(systems)})]
     return [
@@ -215,13 +225,13 @@ def _of_drift(drifts: Sequence[Drift]) -> list[Caution]:
 
 
 def _apart(first: ClusteredFigure, second: ClusteredFigure) -> bool:
-    """Check whether the first figure exceeds the second by more than two standard errors."""
+    """Check whether the first figure exceeds the second by more than two standard errors of the difference."""
     errors = math.hypot(first.std_error or 0.0, second.std_error or 0.0)
     return (first.value or 0.0) - (second.value or 0.0) > _SURE * errors
 
 
 def _of_scale(audited: GraderAudit, on_scale: ScaledGrades) -> list[Caution]:
-    """Warn about missing replies, stray grades and scales that had to be guessed."""
+    """Warn about missing replies, grades outside the human scale, and scales that had to be inferred."""
     cautions = []
     if audited.missing:
         share = audited.missing / audited.items

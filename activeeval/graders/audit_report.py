@@ -45,7 +45,10 @@ def audit_sentence(row: AuditRow) -> str:
 
 
 def _unanswered(row: AuditRow) -> str:
-    """Write the share of items with a reply, and the value with grade 0 for the others; "" if all have one."""
+    """Write the share of items that the grader answered, and its value with grade 0 for the others.
+
+    The text is "" if it answered all.
+    """
     if row.answered == 1:
         return ""
     zeros = row.by_grader_missing_as_0
@@ -93,18 +96,26 @@ def audit_headline(graders: Sequence[GraderAudit]) -> list[str]:
 
 
 def audit_table(rows: Sequence[AuditRow], width: int = WIDTH) -> list[dict[str, str]]:
-    """Format rows as text; columns with one value for all rows are left out, names are shortened to fit `width`."""
+    """Format audit rows as text cells that fit `width` characters.
+
+    Columns "grader" and "measure" are left out if they have one value; long names are shortened.
+    """
     varied = {name for name in ("grader", "measure") if len({getattr(row, name) for row in rows}) > 1}
     has_signs, misses_some = any(row.sign for row in rows), any(row.answered < 1 for row in rows)
 
     def rows_of(longest: int) -> list[dict[str, str]]:
+        """Format the rows with names of at most `longest` characters."""
         return [_cells(row, varied, longest, has_signs=has_signs, misses_some=misses_some) for row in rows]
 
     return fitting(rows_of, width)
 
 
 def _cells(row: AuditRow, varied: set[str], longest: int, *, has_signs: bool, misses_some: bool) -> dict[str, str]:
-    """Format one row; ``varied`` are the columns that differ between rows, ``longest`` the longest name."""
+    """Format one row.
+
+    `varied` are the columns that differ between rows, `longest` is the largest length of a name; `has_signs` and
+    `misses_some` tell whether any row has a sign, or items without a reply.
+    """
     names = {name: short_name(getattr(row, name), longest) for name in ("grader", "measure") if name in varied}
     of = short_name(row.system, longest) + (f" − {short_name(row.versus, longest)}" if row.versus else "")
     low, high = row.bias_low, row.bias_high
@@ -123,7 +134,7 @@ def _cells(row: AuditRow, varied: set[str], longest: int, *, has_signs: bool, mi
 
 
 def value_table(audited: GraderAudit) -> list[dict[str, str]]:
-    """Format human grades for each value of a grader, in per cent, as rows of text."""
+    """Format the human grades of the items with each value of a grader, in per cent, as rows of text."""
     rows = []
     for row in audited.values:
         cells = {f"{audited.grader} gives": _range(row.least, row.most), "of items": _per_cent(row.share)}
@@ -134,7 +145,10 @@ def value_table(audited: GraderAudit) -> list[dict[str, str]]:
 
 
 def skill_sentences(audited: GraderAudit) -> list[str]:
-    """Write sentences on a grader's leniency, correlation, between-query share and drift."""
+    """Write sentences on a grader's leniency (excess over human grades), correlation and drift.
+
+    A third figure is the share of the remaining variance of human grades that lies between queries.
+    """
     lenient, alike, between = audited.leniency, audited.correlation, audited.between_queries
     sentences = []
     if lenient.value is not None:
@@ -150,7 +164,7 @@ def skill_sentences(audited: GraderAudit) -> list[str]:
 
 
 def _drift_sentence(drift: Drift) -> str:
-    """Write one sentence on the leniency of a model or prompt."""
+    """Write one sentence on the leniency (excess over human grades) of one model or prompt of a grader."""
     value = "n/a" if drift.leniency.value is None else _plus_minus(drift.leniency, signed=True)
     return f"By {drift.kind} {drift.name}: {value} beside people's grades, {counted(drift.judged, 'judged item')}."
 
@@ -173,7 +187,7 @@ def audit_footnotes(rows: Sequence[AuditRow], graders: Sequence[GraderAudit]) ->
 
 
 def _places(row: AuditRow) -> int:
-    """Return the number of decimals that matches the interval."""
+    """Choose the number of decimals that suits the width of a row's interval; three without an interval."""
     return places_of(row.half_width, row.half_width) if row.half_width else _EXACT
 
 
@@ -222,6 +236,6 @@ def _range(least: float | None, most: float | None) -> str:
 
 
 def _share_text(value: float) -> str:
-    """Format Kendall's τ without a leading zero."""
+    """Format Kendall's τ with two decimals, without a leading zero."""
     text = number(value, 2)
     return text.replace("0.", ".", 1) if abs(value) < 1 else text

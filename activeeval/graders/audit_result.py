@@ -60,7 +60,7 @@ class AuditResult(PrintableResult):
 
 
 def audited_of(audited: Audit, frame_kind: str = "") -> AuditResult:
-    """Convert an audit to a result, and issue its cautions as Python warnings."""
+    """Convert an audit to a result, and issue its cautions as Python warnings; `frame_kind` as in `AuditResult`."""
     named = [(answer.title, answer.estimate.cautions) for answer in audited.answers]
     warn_of([*named, *((grader.grader, tuple(grader.cautions)) for grader in audited.graders)])
     return AuditResult(audited=audited, frame_kind=frame_kind)
@@ -84,11 +84,22 @@ def audit(
     ----------
     sample : Sample
     judged : data frame, path or Judgments, or a list of them
-        As of `Sample.estimate`.
+        Human labels, as `Sample.estimate` takes them.
     graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them
-        Graders' grades of the items; a path may state properties of one, as ``llm.qrels:scale=0-3``.
+        Graders' grades of the items; a path may state properties of a grader, as ``llm.qrels:scale=0-3``.
     measure, questions
         By default the measures of the sample's design, and every system and pair that the sample supports.
+    policy : {"refuse", "majority", "median", "mean-gain"}
+        How grades of an item whose judges differ are combined; refuse raises an error.
+    scope : {"pool", "population"}
+        Estimate for these queries, or for all queries that these are a sample of.
+
+    Raises
+    ------
+    InputError
+        If the labels or grades cannot be read, a grader has no grade for the sample's items, or labels are a grader's.
+    StateError
+        If too little is judged for an estimate.
 
     Examples
     --------

@@ -13,7 +13,7 @@ DIFFERS, OPEN, AGREES = "differs", "may differ", "agrees"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteredFigure:
-    """A figure and its standard error, clustered by query; None if unknown."""
+    """A figure and its standard error, clustered by query; None where unknown."""
 
     value: float | None
     std_error: float | None
@@ -38,7 +38,7 @@ class AuditRow:
         The measure computed from the grader's grades: an item without a reply counts as the mean of the answered ones
         of its query, a query without any reply is left out. None if the grader answered no item that affects it.
     corrected, corrected_low, corrected_high : float or None
-        The estimate from human labels, with its interval.
+        The estimate from human labels, with the ends of its interval.
     bias, bias_low, bias_high : float or None
         ``by_grader`` − ``corrected``, with the shifted interval. No ends at scope "population", where the grader's own
         mean is uncertain too.
@@ -55,7 +55,7 @@ class AuditRow:
     labels_saved : float or None
         Number of further labels that would reach ``corrected``'s half-width without the grader.
     answered : float
-        Share of the items that affect the measure with a reply.
+        Share of the items that affect the measure to which the grader replied.
     by_grader_missing_as_0 : float
         ``by_grader`` with grade 0 for items without a reply.
     """
@@ -108,7 +108,7 @@ class SystemOrder:
     differ, open, agree : int
         Number of pairs whose signs significantly differ, are undecided, significantly agree.
     winner_sign : str
-        Sign class of the pair of both winners, if they differ; else "".
+        Class (`DIFFERS`, `OPEN`, `AGREES`) of the sign of the two winners' difference; "" if they are the same.
     """
 
     measure: str
@@ -147,7 +147,17 @@ class ValueRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """Leniency of one model, or of one prompt, of a grader: its value minus the human grade."""
+    """Leniency of one model, or of one prompt, of a grader: its values minus human grades.
+
+    Attributes
+    ----------
+    kind : {"model", "prompt"}
+    name : str
+        Name of the model, or version of the prompt.
+    judged : int
+        Number of its items with human labels.
+    leniency : ClusteredFigure
+    """
 
     kind: str
     name: str

@@ -69,7 +69,7 @@ class ScaledGrades:
 
     @classmethod
     def of(cls, grades: Grades, on_pool: GradesOnPool, top: int) -> Self:
-        """Map values linearly from the stated scale, else from the range of the values.
+        """Map a grader's values linearly to 0 … `top`, from the stated scale, else from the range of the values.
 
         Whole grades within the human scale are unchanged, and a few outside it count as missing. Scores, and grades of
         which more lie outside, are mapped from their minimum and maximum.
@@ -86,7 +86,7 @@ class ScaledGrades:
 
     @property
     def is_there(self) -> Bools:
-        """True for items with a reply, shape (n_items,)."""
+        """Mark the items with a reply, shape (n_items,)."""
         return ~np.isnan(self.values)
 
     @property
@@ -100,10 +100,11 @@ class ScaledGrades:
         return np.floor(np.nan_to_num(self.values) + 0.5).astype(np.int64)
 
     def completed(self, pool: QueryPool, items: Ints) -> SoftLabels:
-        """Give each of `items` without a reply the mean of the answered items of its query.
+        """Build labels in which `items` without a reply have the grades of their query's answered items, as a mixture.
 
-        A missing reply is no evidence about its item: grade 0 would count against the grader and the run. Items of a
-        query without any reply keep grade 0; such queries are left out by `by_labels`.
+        Measures then use the mean over these grades. A missing reply is no evidence about its item: grade 0 would count
+        against the grader and the run. Items of a query without any reply keep grade 0; `by_labels` leaves such queries
+        out.
 
         Parameters
         ----------
@@ -119,11 +120,11 @@ class ScaledGrades:
 
 
 def by_labels(target: Target, on_scale: ScaledGrades) -> float:
-    """Compute a target from a grader's grades of the items with a reply; NaN if there are none.
+    """Compute a target (measure of a system or a difference) from a grader's replies; NaN if there are none.
 
-    A query without any reply is left out of the mean over queries. In other queries an item without a reply counts
-    as the mean of the answered ones, see `ScaledGrades.completed`. Measures that cannot use a mean (AP, R) are
-    computed on lists without the unanswered items.
+    A query without any reply is left out of the mean over queries. In other queries an item without a reply counts as
+    the mean of the answered ones, see `ScaledGrades.completed`. Measures that cannot use a mean (AP, R) are computed on
+    lists without the unanswered items.
     """
     pool, items = target.pool, target.judging_lists()[1]
     is_graded = on_scale.is_there
@@ -145,7 +146,10 @@ def by_labels(target: Target, on_scale: ScaledGrades) -> float:
 
 
 def with_zeros(target: Target, on_scale: ScaledGrades) -> float:
-    """Compute a target from a grader's grades with grade 0 for items without a reply."""
+    """Compute a target (measure of a system or a difference) from a grader's grades.
+
+    Missing replies count as grade 0.
+    """
     return float(target.pool.query_probs @ target.values(on_scale.labels))
 
 
@@ -157,16 +161,20 @@ def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
 
 
 def _stray(graded: Floats, top: int) -> int:
-    """Count whole grades outside 0 … ``top`` if they are few enough to be errors; else 0."""
+    """Count the values outside 0 … ``top``, if all are whole grades and these few enough to be errors.
+
+    Otherwise return 0.
+    """
     n_beyond = int(((graded < 0) | (graded > top)).sum())
     is_whole = bool((graded == np.floor(graded)).all())
     return n_beyond if is_whole and n_beyond <= _MOST_STRAY * graded.size else 0
 
 
 def _seen_scale(graded: Floats, probs: Floats | None, top: int) -> tuple[float, float]:
-    """Infer the least and largest value of a scale that is not stated.
+    """Infer the least and largest value of a grader's scale that is not stated.
 
-    It is the human scale 0 … ``top`` if all values are whole grades on it; else the range of the values.
+    It is the human scale 0 … ``top`` if all values are whole grades on it; else the range of the values. With
+    probabilities, `probs` of shape (n, n_grades), it is that of their grades, at least to ``top``.
     """
     if probs is not None:
         return 0.0, float(max(probs.shape[1] - 1, top))
@@ -184,6 +192,7 @@ class JudgedItems:
     items : ndarray of int64, shape (n,)
         Positions in the pool.
     queries : ndarray of int64, shape (n,)
+        Query number of each item.
     weights : ndarray, shape (n,)
         1 / inclusion probability; for several rounds their mean by the rounds' planned weights.
     shares : ndarray, shape (n, n_grades)
@@ -197,7 +206,7 @@ class JudgedItems:
 
     @classmethod
     def of(cls, samples: Sequence[DrawnSample], top: int) -> Self:
-        """Collect the readable labels of one sample or of the samples of several rounds."""
+        """Collect the labels of one sample, or of the samples of several rounds; `top` is the largest human grade."""
         campaigns = [sample.campaign for sample in samples]
         parts = round_weights(campaigns) if len(campaigns) > 1 else np.ones(1)
         pool = campaigns[0].design.pool
@@ -222,7 +231,10 @@ class JudgedItems:
 
 
 def _labels(campaign: Campaign, top: int) -> Floats:
-    """Compute each item's label as a distribution over grades, shape (n_items, n_grades); NaN for items without one."""
+    """Compute each item's label as a distribution over grades, shape (n_items, n_grades).
+
+    NaN for items without a label. Only labels that the estimate of the campaign uses are included.
+    """
     design, taken = campaign.design, campaign.selection
     inside = np.zeros(design.pool.n_items, dtype=np.bool_)
     inside[design.order.items[taken.places]] = True
@@ -232,12 +244,14 @@ def _labels(campaign: Campaign, top: int) -> Floats:
 
 
 def value_rows(values: Floats, judged: JudgedItems) -> list[ValueRow]:
-    """Tabulate human grades for each value of a grader.
+    """Tabulate the human grades of the items with each value of a grader.
 
     Parameters
     ----------
     values : ndarray, shape (n_items,)
         As the grader gave them, NaN for a missing reply; more than ten distinct values are binned.
+    judged : JudgedItems
+        Items with human labels.
     """
     codes = ValueTable.of(values, default_shares(judged.shares.shape[1])).codes
     of_judged = codes[judged.items]
@@ -249,7 +263,10 @@ def value_rows(values: Floats, judged: JudgedItems) -> list[ValueRow]:
 
 
 def _value_row(values: Floats, is_of_it: Bools, judged: JudgedItems) -> ValueRow:
-    """Compute one row from the ``values`` of the pool's items in a bin; ``is_of_it`` marks the judged items in it."""
+    """Compute one row of `value_rows`.
+
+    `values` are those of the pool's items in the bin; `is_of_it`, shape (n,), marks the judged items in it.
+    """
     weights = judged.weights * is_of_it
     of_grades = [jackknifed(by_query([weights * share, weights], judged.queries), ratios) for share in judged.shares.T]
     is_missing = bool(np.isnan(values).any())
@@ -263,7 +280,7 @@ def _value_row(values: Floats, is_of_it: Bools, judged: JudgedItems) -> ValueRow
 
 
 def measured(figure: Figure) -> ClusteredFigure:
-    """Convert a figure to a `ClusteredFigure`, with None for values that are not finite."""
+    """Convert a figure to a `ClusteredFigure`, with None for values that are not finite, and 0 for a rounding error."""
     value, error = map(finite, (figure.value, figure.se))
     if value is not None and error is not None and error < _ROUNDING * abs(value):
         error = 0.0
@@ -298,7 +315,10 @@ def skill(values: Floats, judged: JudgedItems) -> dict[str, ClusteredFigure]:
 
 
 def leniency(values: Floats, judged: JudgedItems) -> Figure:
-    """Estimate the mean of the grader's value minus the human grade, over items with both."""
+    """Estimate the mean of the grader's value minus the human grade, over items with both; NaN if there are none.
+
+    `values`, shape (n_items,), are on the human scale.
+    """
     graded = judged.of_some(~np.isnan(values[judged.items]))
     if not graded.items.size:
         return Figure(math.nan)
@@ -312,7 +332,7 @@ def _means(codes: Ints, y: Floats, weights: Floats) -> Floats:
 
 
 def drifts(grades: Grades, pool: QueryPool, values: Floats, judged: JudgedItems) -> list[Drift]:
-    """Estimate the leniency of each model and of each prompt, if a file names several.
+    """Estimate the leniency (value minus human grade) of each model and of each prompt, if a file names several.
 
     Parameters
     ----------

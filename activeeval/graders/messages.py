@@ -17,7 +17,7 @@ _MOST_OTHERS = 3
 
 
 def _counted(numbers: Mapping[str, Any]) -> str:
-    """Format names with their counts, as "gpt 1,200, none named 3"."""
+    """Format the names and counts among a note's `numbers`, as "gpt 1,200, none named 3"."""
     names, counts = numbers["names"], numbers["counts"]
     return ", ".join(f"{name or 'none named'} {count:,}" for name, count in zip(names, counts, strict=True))
 
@@ -28,7 +28,10 @@ def _plain(text: str) -> str:
 
 
 def _missing(numbers: Mapping[str, Any]) -> str:
-    """Describe how many items have no grade, of the pool and of the items that can change the answer."""
+    """Build the template, from a note's `numbers`, that tells how many items have no grade.
+
+    These are counted in the pool and, if known, among the items that can change the answer.
+    """
     unread = ", {n_unread:,} of them whose reply has no valid grade" if numbers["n_unread"] else ""
     of_pool = "{n:,} of {of:item} of the pool ({share:.0%})"
     n_counted, of_counted = numbers.get("n_counted"), numbers.get("of_counted")
@@ -42,21 +45,27 @@ def _missing(numbers: Mapping[str, Any]) -> str:
 
 
 def _asked(numbers: Mapping[str, Any]) -> str:
-    """Describe the price of asking graders about all items."""
+    """Build the part of a template, from a note's `numbers`, with the price of asking graders about all items."""
     names = _plain(" and ".join(numbers["names"]))
     money = "" if numbers["money"] is None else ", {money:,.2f} in money"
     return f"{names} about {{n_items:all item}} costs {{cost:,.1f}} {{unit}}{money}"
 
 
 def _part(way: str, n_items: int) -> str:
-    """Describe which items a grader is asked about."""
+    """Describe which items a grader is asked about.
+
+    `way` is "all", or the number of first places of each list; `n_items` is the number of these items.
+    """
     return (
         all_of(n_items, "item") if way == "all" else f"the first {way} places of each list, {counted(n_items, 'item')}"
     )
 
 
 def _asking(numbers: Mapping[str, Any]) -> str:
-    """Recommend which items to ask graders about, and compare the expected half-widths of the alternatives."""
+    """Build the template, from a note's `numbers`, that recommends which items to ask graders about.
+
+    It compares the expected half-widths of the alternatives.
+    """
     name, chosen = _plain(" and ".join(numbers["names"])), numbers["places"]
     ways = list(zip(numbers["ways"], numbers["asked_of"], numbers["half_widths"], strict=True))
     others = [
@@ -86,7 +95,7 @@ def _asking(numbers: Mapping[str, Any]) -> str:
 
 
 def _winner(numbers: Mapping[str, Any]) -> str:
-    """Describe a winner by the grader's grades that differs from that of human labels."""
+    """Build the template, from a note's `numbers`, of a winner by the grader that differs from that of human labels."""
     how = "with certainty" if numbers["is_sure"] else "but not with certainty"
     return f"its best run by {{measure}} is {{by_grader}}, people's is {{winner}}, {how}"
 

@@ -53,7 +53,7 @@ class Prompt:
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Load a built-in prompt by name."""
+        """Load a built-in prompt by name; its version is the name and a digest of its text."""
         return cls(_BUILT_IN[name], f"{name}-{_digest(_BUILT_IN[name])}")
 
     @classmethod

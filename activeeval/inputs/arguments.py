@@ -31,34 +31,34 @@ from activeeval.report.cautions import caution_lines
 
 
 def _seed(value: Any, what: str) -> Any:
-    """Check that `value` is a seed or a NumPy generator, and return it."""
+    """Check that `value` is a seed or a NumPy generator, and return it; `what` names it in the InputError."""
     generator(value, what)
     return value
 
 
 def _positive_whole(value: Any, what: str) -> int:
-    """Convert to an integer of at least 1."""
+    """Convert to an integer of at least 1; `what` names the value in the InputError."""
     return whole_number(value, what, 1)
 
 
 def _whole(value: Any, what: str) -> int:
-    """Convert to an integer of at least 0."""
+    """Convert to an integer of at least 0; `what` names the value in the InputError."""
     return whole_number(value, what, 0)
 
 
 def _text_or_number(value: Any, what: str) -> str | float:
-    """Return a text as it is, anything else as a number."""
+    """Return a text as it is, anything else as a number; `what` names the value in the InputError."""
     return value if isinstance(value, str) else number(value, what)
 
 
 def _file_names(value: Any, what: str) -> list[str]:
-    """Convert one path or a list of paths to a list of texts."""
+    """Convert one path or a list of paths to a list of texts; `what` names the value in the InputError."""
     paths = list(value) if isinstance(value, (list, tuple)) else [value]
     return [str(file_name(path, what)) for path in paths]
 
 
 def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
-    """Convert one half-width, or a dict of segment (None: all queries) to half-width."""
+    """Convert a half-width, or a dict from segment (None: all queries) to half-width; `what` is its name in errors."""
     if not isinstance(value, Mapping):
         return number(value, what)
     named = {name: name if name is None else text(name, f"a segment of {what}") for name in value}
@@ -66,7 +66,7 @@ def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
 
 
 def _segments(value: Any, what: str) -> str | Segments:
-    """Convert a path, a dict of query to segment, or a data frame to segments; a path stays a text."""
+    """Convert a dict of query to segment, or a frame, to segments; a path stays. `what` is its name in errors."""
     if is_path(value):
         return os.fsdecode(value)
     if isinstance(value, Segments):
@@ -83,7 +83,7 @@ def _segments(value: Any, what: str) -> str | Segments:
 
 
 def _names_of_grades(value: Any, what: str) -> dict[int, str]:
-    """Convert a dict of grade to name."""
+    """Convert a dict of grade to name; `what` names the value in the InputError."""
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be a dict, grade to name, got {brief(value)}", field=what.strip("`"))
     return {
@@ -136,7 +136,7 @@ R = TypeVar("R")
 
 
 def checked(verb: Callable[P, R]) -> Callable[P, R]:
-    """Convert and check every argument before the function runs; None is replaced by the argument's default.
+    """Decorate a public function: convert and check each argument by its name (`_KINDS`); None means its default.
 
     Raises
     ------
@@ -147,6 +147,7 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(verb)
     def with_kinds(*args: P.args, **kwargs: P.kwargs) -> R:
+        """Convert and check the arguments, then call the function."""
         bound = signature.bind(*args, **kwargs)
         for name, value in bound.arguments.items():
             parameter = signature.parameters[name]
@@ -161,7 +162,7 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def _of_kind(name: str, value: Any) -> Any:
-    """Convert the argument called `name`; unknown names pass unchanged."""
+    """Convert and check the argument called `name`; arguments of unknown names pass unchanged."""
     return _KINDS[name](value, f"`{name}`") if name in _KINDS else value
 
 
@@ -182,9 +183,10 @@ def is_path(source: Any) -> bool:
 
 
 def measures_of(measure: Any) -> tuple[list[Any], bool]:
-    """List the measures of an argument, and whether it was a list of several.
+    """List the measures of an argument; also return True if the argument was a list of several.
 
-    A measure is a text, an object of this library, or an object with a telling ``str``, such as those of ir_measures.
+    A measure is a text, an object of this library, or an object whose ``str`` is such a text, as those of ir_measures.
+    InputError is raised if the list is empty.
 
     Examples
     --------
@@ -201,7 +203,7 @@ def measures_of(measure: Any) -> tuple[list[Any], bool]:
 
 
 def measure_of(measure: Any) -> Any:
-    """Return the single measure of an argument, see `measures_of`; raise InputError for several."""
+    """Return the single measure of an argument, see `measures_of`; raise InputError if there are several."""
     measures, _ = measures_of(measure)
     if len(measures) > 1:
         raise InputError(f"expected one measure, got {len(measures)}", field="measure")
@@ -209,7 +211,9 @@ def measure_of(measure: Any) -> Any:
 
 
 def budget_of(budget: Any, share: float | None = None) -> Budget | None:
-    """Convert a number of judgments, a percentage text or a share to a Budget; None if neither is given.
+    """Convert a number of judgments, a percentage as text, or a share from 0 to 1 to a Budget; None without either.
+
+    InputError is raised if both are passed, or one is not valid.
 
     Examples
     --------
@@ -229,12 +233,17 @@ def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
     Parameters
     ----------
     runs : sequence, or mapping of str to run
-        Each a path, a dict of dicts, a data frame or a `Run`. The keys of a mapping are the names.
+        Each a path, folder, pattern, dict of dicts, data frame or `Run`. The keys of a mapping are the names.
 
     Returns
     -------
     list, tuple of str
         The runs, and their names; () if they are to follow from the files.
+
+    Raises
+    ------
+    InputError
+        If there is no run, or one cannot be read.
     """
     listed_runs = listed(runs)
     sources = [source for run in listed_runs for source in (runs_in(os.fspath(run)) if is_path(run) else [run])]
@@ -251,7 +260,7 @@ def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
 
 
 def listed(runs: Any) -> list[Any]:
-    """List runs; a dict of dicts is one run if its inner values are numbers, else a mapping of names to runs."""
+    """List runs; a dict of dicts is one run if its inner values are numbers, else a dict of runs by name."""
     if isinstance(runs, (list, tuple)):
         return list(runs)
     if not isinstance(runs, Mapping):
@@ -267,7 +276,7 @@ def sources_of(value: Any) -> list[Any]:
 
 
 def graders_of(value: Any) -> list[Any]:
-    """List graders: one source or several, or a dict of names to sources."""
+    """List graders (sources of a model's grades): one source or several, or a dict of names to sources."""
     if not isinstance(value, Mapping) or (value and listed(value)[0] is value):
         return [_grader(source, f"grader {number}") for number, source in enumerate(sources_of(value), 1)]
     named = {str(name): _grader(source, str(name)) for name, source in value.items()}
@@ -285,7 +294,8 @@ def _grader(source: Any, name: str) -> Any:
 def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
     """Convert judgments to a form that `activeeval.formats.judgments.from_files.labels_of` accepts.
 
-    Data frames may have any form that a judgments table has.
+    Paths, dicts of dicts and judgments pass; data frames may have any form that a judgments table has. InputError is
+    raised for any other type; `what` names a frame in messages.
     """
     if source is None or is_path(source) or isinstance(source, (Judgments, Qrels, Mapping)):
         return os.fspath(source) if isinstance(source, os.PathLike) else source
@@ -297,7 +307,7 @@ def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
 
 
 def columns_of(source: Any, what: str) -> str | Judgments:
-    """Convert judgments to columns; a path stays a text. Accepts a path, a dict of dicts, a data frame or judgments."""
+    """Convert judgments (dict of dicts, frame, judgments) to columns; a path stays. `what` is their name in errors."""
     judgments = judgments_in(source, what)
     if isinstance(judgments, (str, Judgments)):
         return judgments
@@ -341,7 +351,7 @@ def known_of(source: Any, number: int) -> str | KnownGrades:
 
 
 def warn_of(named: Sequence[tuple[str, Sequence[Caution]]]) -> None:
-    """Emit each caution once as a Python warning, at the line that calls the library."""
+    """Emit the cautions of named estimates as Python warnings, equal ones once, at the line that calls the library."""
     for line in caution_lines(named, in_python):
         warnings.warn(line, CautionWarning, stacklevel=_calls_within() + 1)
 

@@ -21,7 +21,7 @@ from activeeval.core.types import Ints
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A budget in mean items, or as a share of the cost of judging everything.
+    """A budget in mean items (cost of judging an average item), or as a share of the cost of judging everything.
 
     Attributes
     ----------
@@ -39,6 +39,7 @@ class Budget:
     is_share: bool = False
 
     def __post_init__(self) -> None:
+        """Raise InputError if the amount is not valid."""
         largest = 1.0 if self.is_share else math.inf
         if not is_number(self.amount) or not (0 < self.amount <= largest and math.isfinite(self.amount)):
             what = "the share must lie in (0, 1]" if self.is_share else "the budget must be a positive number"
@@ -67,7 +68,9 @@ class Budget:
 
     @classmethod
     def of_either(cls, budget: float | Budget | None, share: float | None) -> Budget | None:
-        """Combine a caller's two alternative arguments; None if neither is given.
+        """Combine a caller's two alternatives, a budget or a share of the cost of judging everything.
+
+        None without either.
 
         Raises
         ------
@@ -81,9 +84,11 @@ class Budget:
         return cls(budget) if budget is not None and not isinstance(budget, Budget) else budget
 
     def of(self, *targets: Target, known: Ints | None = None) -> float:
-        """Compute the budget in mean items for some targets.
+        """Compute the budget in mean items for some targets (measures of a system or a difference).
 
-        A share refers to the cost of what is not ``known`` yet, see `whole_cost`; if everything is known, to 1 item.
+        A share is of the cost of what is not ``known`` yet, see `whole_cost`; if everything is known, of 1 item.
+        ``known``, shape (n_items,), has known grades, −1 if unknown. InputError is raised if no label can change a
+        target.
         """
         if not self.is_share:
             return float(self.amount)
@@ -97,6 +102,11 @@ class Budget:
         Parameters
         ----------
         problem : BudgetError
+            The error of a design for the budget.
+        *targets : Target
+            What the sample is to estimate.
+        known : ndarray of int64, shape (n_items,), optional
+            Known grades, −1 if unknown.
         rankings : sequence of Rankings
             All lists of the pool, if the pool may be cut to a smaller depth; else ().
         """
@@ -116,6 +126,7 @@ class Budget:
         return BudgetError(text, budget=budget, needed=needed, what=problem.what)
 
     def __str__(self) -> str:
+        """Format the budget as `parse` reads it."""
         return f"{100 * self.amount:g}%" if self.is_share else f"{self.amount:g}"
 
 
@@ -137,7 +148,7 @@ def depth_that_pays(budget: float, rankings: Sequence[Rankings], least: int) -> 
     Parameters
     ----------
     budget : float
-        In mean items.
+        In mean items: judging an item of mean cost costs 1.
     rankings : sequence of Rankings
         All lists of the pool.
     least : int
@@ -169,7 +180,10 @@ def depth_that_pays(budget: float, rankings: Sequence[Rankings], least: int) -> 
 
 
 def _dearest_query(rankings: Sequence[Rankings], depth: int) -> float:
-    """Compute the cost of the most expensive query if lists end at rank `depth`, in mean items of that pool."""
+    """Compute the cost of the most expensive query, in mean items, if lists end at rank `depth`.
+
+    A mean item has the mean cost of the items that are then left in the pool.
+    """
     pool = rankings[0].pool
     items = np.unique(np.concatenate([ranking.cut_at(depth).items for ranking in rankings]))
     costs = np.bincount(pool.item_queries[items], pool.item_costs[items], minlength=pool.n_queries)
@@ -177,9 +191,9 @@ def _dearest_query(rankings: Sequence[Rankings], depth: int) -> float:
 
 
 def whole_cost(*targets: Target, known: Ints | None = None) -> float:
-    """Compute the cost of judging every item that can change a target, with the queries' overheads, in mean items.
+    """Compute the cost of judging every item that can change a target, with the queries' overheads.
 
-    An item of several targets counts once.
+    It is in mean items: judging an item of mean cost costs 1. An item of several targets counts once.
 
     Parameters
     ----------
@@ -206,7 +220,10 @@ def whole_cost(*targets: Target, known: Ints | None = None) -> float:
 
 
 def is_all_known(*targets: Target, known: Ints | None) -> bool:
-    """Check whether every item that can change a target has a known grade, and there is such an item."""
+    """Check whether every item that can change a target has a known grade, and there is such an item.
+
+    `known`, shape (n_items,), has known grades, −1 if unknown; None for none.
+    """
     if known is None:
         return False
     matters = np.logical_or.reduce([target.matters for target in targets])
@@ -214,7 +231,7 @@ def is_all_known(*targets: Target, known: Ints | None) -> bool:
 
 
 def check_open(*targets: Target) -> None:
-    """Raise InputError if no label can change the value of a target."""
+    """Raise InputError if no label can change the value of one of the targets."""
     for target in targets:
         if not target.matters.any():
             why = (

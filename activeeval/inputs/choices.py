@@ -67,7 +67,7 @@ class Choices(PoolFields):
             raise ChoiceError(problem, field="engine")
 
     def _differs(self, name: str) -> bool:
-        """Check whether an option was set to something other than its default."""
+        """Check whether an option is set to something other than its default."""
         value = getattr(self, name)
         return value != _DEFAULTS[name] and (_is_chosen(value) or isinstance(value, bool))
 
@@ -116,7 +116,7 @@ class Choices(PoolFields):
             )
 
     def _check_models(self) -> None:
-        """Raise ChoiceError if the name of a grade model is malformed."""
+        """Raise ChoiceError if the name of a grade model is malformed, or it has no parameters to tune."""
         if self.is_tuned and set(self.models) == {"uniform"}:
             raise ChoiceError("`model` uniform:tune has no parameters to choose: leave :tune out", field="model")
         for name in self.models:
@@ -146,7 +146,7 @@ class Choices(PoolFields):
             raise ChoiceError("drawn `queries` say how often each is asked: leave `traffic` out", field="traffic")
 
     def _check_systems(self) -> None:
-        """Raise ChoiceError if the systems are ambiguous, or one is given twice."""
+        """Raise ChoiceError if the number of systems does not fit the options, or a system is listed twice."""
         n = len(self.systems)
         if self.letor and len(self.letor) > 1 and len(self.scores) > 1 and len(self.scores) % len(self.letor):
             files = f"{len(self.scores)} score files for {len(self.letor)} LETOR files"
@@ -191,7 +191,7 @@ class Choices(PoolFields):
 
     @property
     def train_judgments(self) -> Any:
-        """Judgments that train the model, as accepted by `labels_of`; None if there are none."""
+        """Judgments that train the model, in any form that `labels_of` accepts; None if there are none."""
         return None if self.letor or not self.train or self.train_share is not None else self.train[0]
 
     @property
@@ -203,7 +203,7 @@ class Choices(PoolFields):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Names of the grade models without settings; () for the default."""
+        """Names of the grade models without settings such as ":tune"; () for the default."""
         return tuple(_SETTINGS.sub("", name) for name in self._named_models)
 
     @property
@@ -213,12 +213,12 @@ class Choices(PoolFields):
 
     @property
     def with_factor(self) -> bool:
-        """True if the models learn the query factor (what grades of a query have in common)."""
+        """True if the models learn the query factor (a random effect shared by the grades of a query)."""
         return not any(NO_FACTOR in _settings_of(name) for name in self._named_models)
 
     @property
     def _named_models(self) -> tuple[str, ...]:
-        """Names of the chosen grade models with their settings; () for the default."""
+        """Names of the chosen grade models with their settings, as "forest:tune"; () for the default."""
         return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())
 
     @property
@@ -248,7 +248,7 @@ def _is_chosen(value: Any) -> bool:
 
 
 def _place_of(source: Any) -> Hashable:
-    """Return a key that identifies a source: the file's real path, else the object's id."""
+    """Return a key that identifies a source of a run: the file's real path, else the object's id."""
     return os.path.realpath(source) if isinstance(source, (str, os.PathLike)) else id(source)
 
 
@@ -259,7 +259,10 @@ def _settings_of(model: str) -> list[str]:
 
 
 def _share_of(source: Any) -> float | None:
-    """Parse a share of the queries given in place of training files; None for anything else."""
+    """Parse a share of the queries, named in place of training files, as "40%"; None if it is no share.
+
+    ChoiceError is raised if the share is not between 0 and 1.
+    """
     match = _SHARE.fullmatch(source) if isinstance(source, str) and not os.path.exists(source) else None
     if match is None and not isinstance(source, float):
         return None
@@ -270,7 +273,7 @@ def _share_of(source: Any) -> float | None:
 
 
 def _by_ranker(scores: Sequence[str], n_files: int) -> list[tuple[str, ...]]:
-    """Group score files by ranker: one for each LETOR file, or one for all."""
+    """Group score files by ranker: one for each of the `n_files` LETOR files, or a single one for all of them."""
     size = max(n_files if len(scores) > 1 else 1, 1)
     return [tuple(scores[k : k + size]) for k in range(0, len(scores), size)]
 

@@ -32,7 +32,14 @@ from activeeval.inputs.traffic import of_log
 
 
 def trained_inputs(choices: Choices, graders: Sequence[Grades], rng: np.random.Generator) -> tuple[Inputs, int | None]:
-    """Load the inputs in the order of their ids, with training rows of other queries.
+    """Load pool and rankings in the order of their ids, with training rows of other queries set aside.
+
+    Parameters
+    ----------
+    graders : sequence of Grades
+        Graders whose values become columns for grade models.
+    rng : Generator
+        Chooses the training queries, if they are a share of all.
 
     Returns
     -------
@@ -61,7 +68,10 @@ def trained_inputs(choices: Choices, graders: Sequence[Grades], rng: np.random.G
 
 
 def weighed_inputs(choices: Choices, inputs: Inputs, rng: np.random.Generator) -> Inputs:
-    """Add judging costs, query frequencies and, if chosen, the ranking after a simulated index update."""
+    """Add judging costs, query frequencies and, if chosen, the ranking after a simulated index update.
+
+    `rng` chooses the items that the update removes.
+    """
     inputs = inputs.with_costs(judging_costs(choices.judging, inputs.pool), choices.overhead)
     if choices.traffic is not None:
         inputs = inputs.with_traffic(read_traffic(choices.traffic).align(inputs.pool))
@@ -71,7 +81,10 @@ def weighed_inputs(choices: Choices, inputs: Inputs, rng: np.random.Generator) -
 
 
 def known_of(choices: Choices, inputs: Inputs) -> tuple[Ints | None, tuple[Note | Caution, ...]]:
-    """Read the grades known before sampling; None if there are none. Also return notes."""
+    """Read the grades known before sampling, shape (n_items,), −1 if unknown; None if no source is chosen.
+
+    Also return notes. InputError is raised if a source cannot be read or contradicts another or the pool's labels.
+    """
     if not choices.judged:
         return None, ()
     policy, is_truth = choices.judged_policy, choices.machine_is_truth
@@ -81,7 +94,10 @@ def known_of(choices: Choices, inputs: Inputs) -> tuple[Ints | None, tuple[Note 
 
 
 def all_known(inputs: Inputs, known: Ints | None, taught: Mapping[tuple[str, str], int]) -> Ints:
-    """Merge known grades with grades that only train the model, shape (n_items,); −1 where neither exists."""
+    """Merge known grades with grades that only train the model (`taught`), shape (n_items,).
+
+    An item with neither gets −1.
+    """
     pool = inputs.pool
     grades = np.full(pool.n_items, -1, dtype=np.int64) if known is None else known.copy()
     pairs = pool.pairs_of(np.arange(pool.n_items)) if taught else []
@@ -106,6 +122,7 @@ def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
     runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
     def put_together(qrels: Any) -> Inputs:
+        """Combine judgments, if any, and the runs into inputs."""
         judgments = None if qrels is None else labels_of(qrels, machine_is_truth=choices.machine_is_truth)
         how: dict[str, Any] = {"ties": choices.ties, "unjudged": choices.unjudged, "names": choices.names}
         return from_tables(judgments, runs, evaluated=evaluated, **how)
@@ -115,7 +132,10 @@ def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
 
 
 def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = True) -> Inputs:
-    """Add item costs and the columns that grade models use besides the features."""
+    """Add item costs, unless `with_costs` is False, and the columns that grade models use besides the features.
+
+    InputError is raised if costs or columns cannot be read or do not fit the pool.
+    """
     kind = choices.cost if with_costs else "uniform"
     if isinstance(kind, str) and kind != "uniform" and not kind.startswith("log-length"):
         kind = read_costs(kind)
@@ -130,7 +150,10 @@ def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = T
 
 
 def _item_costs(kind: str | Costs, inputs: Inputs) -> Floats | None:
-    """Compute item costs: None for ``uniform``, log(e + feature) for ``log-length:FEATURE``, or those of a file."""
+    """Compute item costs, shape (n_items,), by kind; None (all equal) for ``uniform``.
+
+    The kind ``log-length:FEATURE`` gives log(e + feature), a file its costs. InputError is raised for any other.
+    """
     if isinstance(kind, Costs):
         return kind.align(inputs.pool)
     if kind == "uniform":
@@ -155,10 +178,17 @@ def from_letor(
 
     Parameters
     ----------
+    paths, train : sequence of str
+        LETOR files of the pool, and of queries that train the model.
     rankers : sequence of sequence of str
         The score files of each ranker: one for each LETOR file, or one for all.
     names : sequence of str
         Names of the rankers; by default those of their files.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or does not fit the others, or a training query is in the pool.
     """
     data = read_letor(paths)
     pool = data.pool()
@@ -177,7 +207,10 @@ def _features(data: LetorData) -> Floats:
 
 
 def _letor_training(paths: Sequence[str], pool_data: LetorData) -> TrainingRows:
-    """Read training rows from LETOR files, with features padded to the pool's; raise InputError if queries overlap."""
+    """Read training rows from LETOR files, with features padded to the pool's number.
+
+    InputError is raised if a query is in the pool too, or there are more features than in the pool.
+    """
     data = read_letor(paths)
     shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
     if shared:
@@ -221,7 +254,7 @@ def given_columns(inputs: Inputs, name: str, tables: Mapping[str, Any] | None = 
 
 
 def _probabilities(source: Any, pool: QueryPool) -> Floats:
-    """Load grade probabilities of the pool's items from a file, a frame or a function of the pool."""
+    """Load grade probabilities of the pool's items, shape (n_items, n_grades), from a file, a frame or a function."""
     if not callable(source):
         return load_probabilities(source).align(pool)
     nodes, _ = checked_nodes(pool, source(pool), None)

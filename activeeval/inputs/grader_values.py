@@ -22,7 +22,7 @@ from activeeval.inputs.loading import Inputs, TrainingRows
 
 
 def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
-    """Read graders from files, frames, judgments or `Grades`, and name those without a name.
+    """Read graders from files, frames, judgments or `Grades` (`sources`), and name those without a name.
 
     Raises
     ------
@@ -42,12 +42,12 @@ def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
 
 
 def model_names(graders: Sequence[Grades]) -> tuple[str, ...]:
-    """List the names of graders among grade models."""
+    """List the names of graders among grade models, "grader=NAME"."""
     return tuple(f"{GRADER}{grader.name}" for grader in graders)
 
 
 def with_graders(inputs: Inputs, graders: Sequence[Grades], *, with_notes: bool = True) -> Inputs:
-    """Add a column of each grader's values beside the features, NaN for items without a grade.
+    """Add a feature column of each grader's values, NaN for items without a grade, which only the grader's model uses.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ def with_graders(inputs: Inputs, graders: Sequence[Grades], *, with_notes: bool 
 def asked_about(
     inputs: Inputs, graders: Sequence[Grades], targets: Sequence[Target], known: Ints | None
 ) -> list[tuple[Grades, Bools]]:
-    """List the graders that have a price, each with the items it is paid for, shape (n_items,).
+    """List the graders that have a price, each with a mask of the items for which it is paid, shape (n_items,).
 
-    These are the items with a grade by it that can change a target and whose human grade is not known.
+    These are the items with a value by the grader that can change a target and whose human grade is not known.
     """
     matters = np.logical_or.reduce([target.matters for target in targets])
     if known is not None:
@@ -86,7 +86,7 @@ def asked_about(
 def counted_missing(
     notes: Sequence[Note | Caution], inputs: Inputs, graders: Sequence[Grades], targets: Sequence[Target]
 ) -> tuple[Note | Caution, ...]:
-    """Add to notes on missing grades their counts among the items that can change a target.
+    """Add to notes on missing grades the counts of missing grades among the items that can change a target.
 
     A grader is usually asked about the first places of lists; missing grades of later places do no harm.
     """
@@ -123,6 +123,8 @@ def grader_model(
         With the grader's values as the features.
     known : ndarray of int64, shape (n_items,), or None
         Known grades, −1 if unknown; they estimate the shares of human grades if there are no rows.
+    max_grade : int
+        Largest human grade.
 
     Returns
     -------
@@ -138,12 +140,12 @@ def grader_model(
 
 
 def distrusted(inputs: Inputs, graders: Sequence[Grades], known: Ints, max_grade: int) -> tuple[list[str], list[Note]]:
-    """Find the graders with whose values the known human grades of the pool fall, or hardly rise.
+    """Find the graders whose values do not rise significantly with the known human grades of the pool.
 
-    The slope is that of known grades on the grades expected under the default model without known grades: items
-    drawn by the values themselves do not bias it. In tenths of 53 queries of TREC DL 2021 (DCG@10 of one run and of
-    two, 400 samples each) it found none of three language models, a weak one in fewer than 1 in 100 samples, a
-    grader with random grades in 8 in 10, and one with a reversed scale in all.
+    The figure is the slope of the regression of known grades on the grades expected under the default model without
+    known grades: items drawn by the values themselves do not bias it. In tenths of 53 queries of TREC DL 2021 (DCG@10
+    of one run and of two, 400 samples each) it found none of three language models, a weak one in fewer than 1 in 100
+    samples, a grader with random grades in 8 in 10, and one with a reversed scale in all.
 
     Returns
     -------
@@ -170,7 +172,9 @@ def distrusted(inputs: Inputs, graders: Sequence[Grades], known: Ints, max_grade
 
 
 def probs_at(inputs: Inputs, graders: Sequence[Grades], known: Ints | None, max_grade: int, rho: float) -> Floats:
-    """Predict grades from graders, equally weighted, if their values correlated with human grades by `rho`.
+    """Predict human grades from graders, equally weighted, if their values had the correlation `rho` with them.
+
+    `known`, shape (n_items,), or None has known human grades, −1 if unknown; they estimate the shares of grades.
 
     Returns
     -------
@@ -185,7 +189,10 @@ def probs_at(inputs: Inputs, graders: Sequence[Grades], known: Ints | None, max_
 
 
 def _shares(values: Floats, rows: TrainingRows | None, known: Ints | None, n_grades: int) -> Floats:
-    """Estimate the shares of human grades from training rows, or known grades of items with a value, and a prior."""
+    """Estimate the shares of human grades, shape (n_grades,), from labels and a prior.
+
+    Labels are those of training rows; without rows, known grades of items with a grader's value.
+    """
     if rows is not None:
         grades = rows.grades
     elif known is not None:

@@ -49,7 +49,7 @@ def _(judging: ByComparisons, pool: QueryPool) -> Floats:
 
 @singledispatch
 def cost_notes(judging: Judging, pool: QueryPool) -> list[Note]:
-    """List notes on a pool's costs; for comparisons, the meaning of a budget."""
+    """List notes on a pool's costs: none for grades; the version for comparisons notes what a budget means."""
     return []
 
 
@@ -66,7 +66,8 @@ def _(judging: ByComparisons, pool: QueryPool) -> list[Note]:
 def comparison_costs(pool: QueryPool, k: int) -> Floats:
     """Divide the expected number of comparisons of each query equally among its items, shape (n_items,).
 
-    The unit is one comparison. A query with one item needs none and counts as one.
+    Comparisons find the `k` best items of a query. The unit is one comparison. A query with one item needs none and
+    counts as one.
     """
     sizes = np.diff(pool.query_offsets)
     costs = {n: max(expected_comparisons(n, min(k, n)).mean, 1.0) / n for n in set(sizes.tolist()) if n}

@@ -53,7 +53,7 @@ class KnownGrades:
     judgments: Judgments | None = None
 
     def rows(self) -> Iterator[tuple[str, Row]]:
-        """Yield each grade with its place: the line of the file, or the source."""
+        """Yield (place, row) for each grade: the place is the line of the file or the name of the source."""
         for k, row in enumerate(self.grades):
             yield self.source if self.judgments is None else self.judgments.place(k), row
 
@@ -66,7 +66,7 @@ def known_grades_of(
     *,
     machine_is_truth: bool = False,
 ) -> tuple[Ints, tuple[Note | Caution, ...]]:
-    """Merge the known grades of a pool's items, −1 if unknown, and collect notes.
+    """Merge the known grades of a pool's items, shape (n_items,), −1 if unknown; also return notes.
 
     Parameters
     ----------
@@ -130,7 +130,10 @@ def known_grades_of(
 
 
 def _read(path: str, *, machine_is_truth: bool) -> KnownGrades:
-    """Read the human grades of a judgments file, or the known grades of a sample's file."""
+    """Read the human grades of a judgments file, or the known grades of a sample's file.
+
+    `machine_is_truth` accepts graders' grades as labels. InputError is raised if the file cannot be read.
+    """
     # .xlsx and .ods are zip files too, like a sample's file
     if is_arrays(path) and bare_suffix(path) not in SPREADSHEETS:
         campaign, arrays = read_campaign(path)
@@ -146,7 +149,7 @@ def _read(path: str, *, machine_is_truth: bool) -> KnownGrades:
 
 
 def graded_rows(judgments: Judgments) -> Iterator[Row]:
-    """Yield query, item, grade and judge's name for each human grade.
+    """Yield (query, item, grade, judge's name) for each human grade.
 
     Raises
     ------

@@ -58,6 +58,7 @@ class Inputs:
     grades : ndarray of int64, shape (n_items,)
         Labels; negative for unjudged items.
     features : ndarray of float64, shape (n_items, n_features)
+        Columns from which grade models predict.
     training : TrainingRows or None
         Rows to train grade models: of queries outside the pool, or known grades of the pool.
     names : tuple of str
@@ -106,7 +107,10 @@ class Inputs:
         return replace(self, grades=np.full_like(self.grades, -1))
 
     def with_costs(self, item_costs: ArrayLike | None, overhead: float) -> Inputs:
-        """Set item costs and an overhead per query, the latter in mean item costs."""
+        """Set item costs (None: all 1) and an overhead per query, in mean item costs.
+
+        Raise InputError if one is not valid.
+        """
         if not (np.isfinite(overhead) and overhead >= 0):
             raise InputError(f"the overhead must be a number that is not negative, got {overhead!r}")
         if 0 < overhead < LEAST_OVERHEAD:
@@ -116,7 +120,7 @@ class Inputs:
         return self._onto(charged, np.arange(charged.n_items))
 
     def with_traffic(self, query_probs: ArrayLike, draw: QueryDraw | None = None) -> Inputs:
-        """Set p(x), the frequency of each query, and how queries were drawn from a log."""
+        """Set p(x), the frequency of each query, shape (n_queries,), and how queries were drawn from a log (`draw`)."""
         weighted = self.pool.replace(query_probs=query_probs, draw=draw)
         return self._onto(weighted, np.arange(weighted.n_items))
 
@@ -128,7 +132,10 @@ class Inputs:
         return self._onto(pool, items[order])
 
     def updated_index(self, fraction: float, rng: np.random.Generator) -> Inputs:
-        """Compare the first ranking with itself after a simulated index update that removes a share of its items."""
+        """Compare the first ranking with itself after a simulated index update that removes a share of its items.
+
+        InputError is raised if the share (`fraction`) is not between 0 and 1.
+        """
         if not 0 < fraction < 1:
             raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
         rankings = (self.ranking, self.ranking.without(fraction, rng))
@@ -151,11 +158,14 @@ class Inputs:
         return ranked.size == self.pool.n_items
 
     def of_queries(self, which: Ints) -> Inputs:
-        """Select some queries of the pool by their positions, ascending."""
+        """Select some queries of the pool by their ascending numbers."""
         return self._onto(*self.pool.subset(which))
 
     def held_out(self, fraction: float, rng: np.random.Generator) -> Inputs:
-        """Move a random share of the queries to the training rows; the pool keeps the others."""
+        """Move a random `fraction` of the queries to the training rows.
+
+        Raise InputError if no query is left on either side.
+        """
         n = round(fraction * self.pool.n_queries)
         if not 0 < fraction < 1 or not 0 < n < self.pool.n_queries:
             raise InputError(
@@ -168,7 +178,7 @@ class Inputs:
         return replace(self.of_queries(np.flatnonzero(~is_training)), training=training)
 
     def trained_on(self, judged: Inputs) -> Inputs:
-        """Train on other inputs of the same runs, and remove their queries from this pool."""
+        """Train on other inputs of the same runs, and remove their queries here; raise InputError if none is left."""
         evaluated = np.flatnonzero(~np.isin(self.pool.query_ids, judged.pool.query_ids))
         if not evaluated.size:
             raise InputError("every query of the pool is among those to train on: none is left to evaluate")
@@ -192,7 +202,7 @@ class Inputs:
         return replace(self, training=TrainingRows(self.features[items], known[items], owners[items], items=items))
 
     def _training_rows(self, is_training: NDArray[np.bool_]) -> TrainingRows:
-        """Collect the ranked and judged items of some queries; raise InputError if there are none."""
+        """Collect the ranked and judged items of the queries in a mask; raise InputError if there are none."""
         is_ranked = np.zeros(self.pool.n_items, dtype=bool)
         for ranking in self.rankings:
             is_ranked[ranking.items] = True
@@ -211,18 +221,21 @@ class Inputs:
         return replace(self, pool=pool, rankings=rankings, grades=grades, features=features, scores=scores)
 
     def looked_at(self, name: str, features: Floats) -> Floats:
-        """Select the columns of features that a model uses."""
+        """Select the columns of features that the model called `name` uses.
+
+        `features` has the columns of `Inputs.features`.
+        """
         return features[:, self.columns.get(name, self.columns.get("", slice(None)))]
 
     @property
     def scores_held(self) -> Floats:
-        """Scores of the rankings; raise InputError if there are none."""
+        """Scores of the rankings, shape (n_items, n_rankings); raise InputError if there are none."""
         if self.scores is None:
             raise InputError("the rankings came without scores: there is nothing that a model of them could look at")
         return self.scores
 
     def with_columns(self, name: str, values: Floats) -> Inputs:
-        """Add columns beside the features that only the model called `name` uses."""
+        """Add feature columns, shape (n_items, n_columns), that only the model called `name` uses."""
         n = self.features.shape[1]
         columns = {**(self.columns or {"": slice(0, n)}), name: slice(n, n + values.shape[1])}
         return replace(self, features=np.column_stack((self.features, values)), columns=columns)
@@ -246,6 +259,10 @@ def from_tables(
         Labels; without them the pool consists of the evaluated runs' items.
     runs : sequence of Run
         The first ``evaluated`` are evaluated, all provide features.
+    evaluated : int
+        Number of runs to evaluate.
+    ties : {"id", "rank", "input"}
+        Order of equal scores: by document id, by the rank column, or as read.
     unjudged : {"error", "irrelevant"}
         Treat items without a judgment as unlabelled, or as grade 0.
     names : sequence of str
@@ -282,12 +299,12 @@ def from_tables(
 
 
 def unjudged_notes(n: int, of: int, which: str) -> list[Note]:
-    """Note the number of unjudged items, which count as grade 0; [] if there are none."""
+    """Note that n of `of` items are not judged and count as grade 0; [] if n is 0. `which` describes these items."""
     return [Note("unjudged items", {"n": n, "of": of, "which": which})] if n else []
 
 
 def sampled_measure(measure: str | Measure) -> SampledMeasure:
-    """Parse a caller's measure, if it is a text, and check that it can be estimated by sampling."""
+    """Parse a caller's measure, if it is a text; raise InputError if it cannot be estimated by sampling."""
     return check_sampled(asked_measure(measure) if isinstance(measure, str) else measure)
 
 

@@ -68,7 +68,7 @@ class FitOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fitting:
-    """`FitOptions` with defaults, and whether predictions for the training rows are needed."""
+    """`FitOptions` with defaults; `with_rows` is True if out-of-fold predictions for the training rows are needed."""
 
     known: Ints | None = None
     tune: bool = False
@@ -96,7 +96,7 @@ class GradeBeliefs:
     probs : ndarray, shape (n_items, n_grades)
         p(y = k) of every item under the grade model.
     factor : QueryFactor or None
-        Common factor of a query's grades; None treats them as independent.
+        Random effect shared by the grades of a query; None treats them as independent.
     is_uniform : bool
         True if there is no model: all grades are equally likely.
     extra_probs : tuple of ndarray, each of shape (n_items, n_grades)
@@ -125,7 +125,7 @@ class GradeBeliefs:
     held_out: HeldOut | None = None
 
     def taught(self, out_of_fold: Floats, grades: Ints, queries: Ints) -> GradeBeliefs:
-        """Fit the query factor to labelled rows, and keep the predictions for them to calibrate plans.
+        """Fit the query factor to labelled rows, and keep the predictions for them, by which plans are calibrated.
 
         Parameters
         ----------
@@ -143,8 +143,8 @@ class GradeBeliefs:
     def for_method(self, method: Method, n_grades: int) -> MethodModel:
         """Build the keyword arguments of `Method.design`, with a column for each of ``n_grades`` grades.
 
-        The paper's methods ignore the query factor. Grades that no label has get probability 0, or their share
-        under the uniform model.
+        The paper's methods ignore the query factor. Grades without a label get probability 0, or their share if
+        uniform.
         """
         probs = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
         extra = [_widened(probs, n_grades, is_uniform=False) for probs in self.extra_probs]
@@ -153,7 +153,7 @@ class GradeBeliefs:
         return {"grade_probs": probs, "factor": factor, "extra_probs": extra, "refit": refit}
 
     def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
-        """List name, probabilities and node weights of the model, with the query factor (if any) and without."""
+        """List (name, probabilities, quadrature weights or None), with the query factor (if any) and without."""
         plain = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
         if self.factor is None:
             return [("without factor", plain, None)]
@@ -226,7 +226,10 @@ def believe(
 
 
 def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
-    """Predict the pool with one model and, out of fold, the training rows (None if not needed or too few)."""
+    """Predict the pool with one model and, out of fold, the training rows (None if not needed or too few).
+
+    InputError is raised if the model is unknown or has no training data.
+    """
     kind, rows = name.partition("=")[0], inputs.training
     if kind not in KINDS and not name.startswith(GRADER):
         meant = did_you_mean(kind, KINDS)
@@ -255,7 +258,7 @@ def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fi
 
 
 def _graded(inputs: Inputs, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
-    """Predict human grades of the pool from a grader's values and, out of fold, of the training rows with values."""
+    """Predict human grades from a grader's values: of the pool and, out of fold, of the training rows with values."""
     rows = inputs.training
     has_rows = rows is not None and not np.isnan(rows.features).all()
     model, of_pool, of_rows = grader_model(inputs.features[:, 0], rows, fitting.known, max_grade)
@@ -269,7 +272,10 @@ def _graded(inputs: Inputs, max_grade: int, rng: np.random.Generator, fitting: _
 def _mixed(
     names: Sequence[str], members: Sequence[Member], rows: TrainingRows | None, *, with_factor: bool
 ) -> GradeBeliefs:
-    """Mix several models, and select those that become further regressors of estimates."""
+    """Mix several models, and select those that become further regressors of estimates.
+
+    `members` are their predictions.
+    """
     probs = [of_pool for of_pool, _ in members]
     of_training = [of_rows for _, of_rows in members if of_rows is not None]
     can_learn = rows is not None and len(of_training) == len(members) and _can_teach(rows)
@@ -287,7 +293,7 @@ def _mixed(
 
 
 def _learned(inputs: Inputs, rows: TrainingRows, model: Any, rng: np.random.Generator, fitting: _Fitting) -> Member:
-    """Predict the pool and, out of fold by query, the training rows; None for the latter if not needed or too few."""
+    """Predict the pool and, out of fold by query, the training rows; None for these if not needed or too few."""
     if rows.items is not None:
         return _out_of_fold(model, inputs.features, inputs, rows, rng, fitting.progress)
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(inputs.features))
@@ -323,7 +329,7 @@ def _taught(beliefs: GradeBeliefs, of_rows: Floats | None, rows: TrainingRows | 
 
 
 def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
-    """Pad probabilities to ``n_grades`` columns, with zeros; a uniform model is spread anew."""
+    """Pad probabilities with zeros to ``n_grades`` columns; a uniform model becomes uniform over these grades."""
     missing = n_grades - probs.shape[1]
     if missing <= 0:
         return probs
@@ -331,7 +337,7 @@ def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
 
 
 def _recalibrated(inputs: Inputs, rows: TrainingRows | None, max_grade: int, rng: np.random.Generator) -> Member:
-    """Recalibrate given probabilities of the pool and of the training rows; without rows return the pool's as given."""
+    """Recalibrate the probabilities of the pool and of the training rows; without rows keep those of the pool."""
     model = grade_models.GivenProbabilities(max_grade=max_grade)
     probs = _widened(inputs.features, max_grade + 1, is_uniform=False)
     if rows is None:

@@ -49,7 +49,7 @@ class PreparedCase:
     stated_grade : int or None
         Largest grade stated by the caller.
     depth : int or None
-        Rank at which lists were cut, the largest cutoff of measures; None if they were not.
+        Rank at which lists were cut, the largest valid cutoff of measures; None if they were not.
     contrasts : {"all", "first"} or None
         Pairs of systems to compare; None means all.
     judging : Judging
@@ -97,7 +97,7 @@ class PreparedCase:
         return "run" if self.inputs.versus is None else "difference"
 
     def target(self, measure: str, question: str | None = None) -> Target:
-        """Build the target of a measure and a question; for several systems that of the first system or pair."""
+        """Build the target of a measure and a question; of several systems, for the first system or pair."""
         return self.targets([measure], [question or self.question])[0]
 
     def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
@@ -144,9 +144,10 @@ class PreparedCase:
         adaptive_depth: str = "off",
         beside: Sequence[Target] = (),
     ) -> Design:
-        """Design a sample of targets with a method, the grade model and the known grades; ``budget`` in mean items.
+        """Design a sample of targets with a method, the grade model and the known grades.
 
-        Methods that draw with replacement ignore known grades.
+        ``budget`` is in mean items: judging an item of mean cost costs 1. Methods that draw with replacement ignore
+        known grades. ``expected`` meets the budget on average, not at most.
 
         Parameters
         ----------
@@ -154,7 +155,8 @@ class PreparedCase:
             Balance between targets: "equal" (each loses the same share of precision), "sum" (minimal sum of variances),
             "minimax" (minimal largest loss), or numbers, those of the targets ``beside`` after the others.
         adaptive_depth
-            See `activeeval.core.design.Method.looking`.
+            When a query's depth is planned again: "each" (after each of its labels), "3" (after the first, the third
+            and the ranked items), "1" (after the ranked items) or "off" (never).
         """
         chosen, target_list = find_method(method), [targets] if isinstance(targets, Target) else targets
         chosen = chosen.looking(adaptive_depth) if chosen.has_depths else chosen
@@ -173,12 +175,15 @@ class PreparedCase:
         )
 
     def asking_cost(self, *targets: Target) -> float:
-        """Compute the price of asking the graders about the items that can change the targets, in mean items."""
+        """Compute the price of asking the graders about the items that can change the targets.
+
+        The unit is the mean item: judging an item of mean cost costs 1.
+        """
         of_graders = asked_about(self.inputs, self.graders, targets, self.known)
         return sum((grader.cost or 0.0) * int(is_asked.sum()) for grader, is_asked in of_graders)
 
     def for_people(self, budget: Budget, *targets: Target) -> float:
-        """Compute the budget that remains for human judges once the graders are paid, in mean items.
+        """Compute the budget that remains for human judges once the graders are paid, in costs of a mean item.
 
         Raises
         ------
@@ -279,7 +284,10 @@ def prepare(
 
 
 def target_weights(weights: str | Sequence[float], n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
-    """Convert the weights of targets, a word or numbers, to the argument of `Method.design`."""
+    """Convert weights of targets, a word or numbers, to the argument of `Method.design`.
+
+    An unknown word raises InputError.
+    """
     if not isinstance(weights, str):
         return weights
     words: dict[str, Sequence[float] | Literal["minimax"] | None]
@@ -323,7 +331,10 @@ def _fitted(
 def _models(
     choices: Choices, graders: Sequence[Grades], inputs: Inputs, distrusted: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the grade models, and of the graders that are only regressors of estimates."""
+    """Return the names of the grade models, and of graders that are only regressors of estimates.
+
+    Among these are the graders in `distrusted`.
+    """
     names = model_names(graders)
     regressors = tuple(name for name in names if choices.grader_trust == "regressor" or name in distrusted)
     as_models = tuple(name for name in names if name not in regressors and choices.grader_trust != "off")

@@ -39,7 +39,7 @@ class QuestionTarget(NamedTuple):
 
     @property
     def turned(self) -> QuestionTarget:
-        """The same difference with both systems exchanged."""
+        """The same difference with the two systems exchanged."""
         target = replace(self.target, ranking=self.target.other, versus=self.target.ranking)
         return QuestionTarget(self.question, target, self.versus, self.system)
 
@@ -61,7 +61,7 @@ def direction(system: str, versus: str) -> str:
 
 
 def contrasts_of(n_systems: int, contrasts: str | None = None) -> list[tuple[int, int]]:
-    """List the pairs of systems to compare, by position: all, or the first with each of the others.
+    """List the pairs of systems to compare, by position: all, or ("first") the first with each of the others.
 
     Examples
     --------
@@ -73,9 +73,10 @@ def contrasts_of(n_systems: int, contrasts: str | None = None) -> list[tuple[int
 
 
 def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> list[Pair]:
-    """List the systems of a question: position, and that of the system compared with or None.
+    """List the systems of a question as pairs of positions; the second, for a difference, is subtracted, else None.
 
     With one or two systems ``run`` is the first and ``versus`` the second; with more ``run`` is each of them.
+    `contrasts` selects the differences as in `contrasts_of`.
 
     Raises
     ------
@@ -96,7 +97,7 @@ def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> lis
 def asked_among(
     measure: SampledMeasure, question: str, pair: Pair, lists: Sequence[Rankings], names: Sequence[str]
 ) -> QuestionTarget:
-    """Build the question and target for one ranking, or for the difference of two."""
+    """Build the question and target for a pair of `asked_of`; `lists` and `names` are those of all systems."""
     system, versus = pair
     target = Target(measure, lists[system], None if versus is None else lists[versus])
     return QuestionTarget(question, target, names[system], "" if versus is None else names[versus])
@@ -127,7 +128,7 @@ def loaded_run(source: Any, stand_in: str) -> Run:
 
 
 def checked_names(names: Sequence[str], n_systems: int, *, error: type[InputError] = InputError) -> tuple[str, ...]:
-    """Check the user's names of systems; () if there are none.
+    """Check the user's names of systems, and return them; () if there are none.
 
     Raises
     ------
@@ -141,7 +142,7 @@ def checked_names(names: Sequence[str], n_systems: int, *, error: type[InputErro
 
 
 def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
-    """Name systems by their files or, if those are equal, by tags or the nearest folders that differ.
+    """Name systems by their files; if those are equal, by tags or the nearest folders that differ, else "run 1", ….
 
     Examples
     --------

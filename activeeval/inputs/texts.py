@@ -53,7 +53,9 @@ TextFiles = Mapping[str, TextFile]
 def recalled(
     earlier: TextFiles, documents: str | None = None, queries: str | None = None
 ) -> tuple[dict[str, TextFile], list[Note]]:
-    """Choose the tables of texts: those that are named, else those used before if they still exist; also return notes.
+    """Choose the tables of texts: those that are named, else those used before if they still exist.
+
+    Return them by kind, "documents" and "queries", and notes.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def _from_here(path: str) -> str:
 def texts_of(
     pairs: Sequence[tuple[str, str]], sheet: str, documents: str | None = None, queries: str | None = None
 ) -> tuple[SheetTexts, list[Note]]:
-    """Look up the texts of a sheet's rows: one list for each column name; also return notes on missing texts.
+    """Look up the texts of a sheet's rows: a list for each column name; also return notes on missing texts.
 
     Parameters
     ----------
@@ -121,12 +123,15 @@ def texts_of(
 
 
 def _asked(texts: Mapping[str, str]) -> str:
-    """Return the query as typed: its first text other than the information need."""
+    """Return the query as typed: its first text other than the information need (a longer description)."""
     return next((text for name, text in texts.items() if name != NEED), "")
 
 
 def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> TextsById:
-    """Read the texts of `ids`; raise InputError if the sheet has a name and no row has a text."""
+    """Read the texts of `ids` from a table; raise InputError if the sheet has a name and no row has a text.
+
+    `what` names the ids in the message.
+    """
     texts = read_texts(path, vocabulary, set(ids))
     if sheet and ids and not any(texts.by_id.values()):
         of = f"its first id is {texts.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([texts.first_id], ids)}"
@@ -135,7 +140,7 @@ def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, wh
 
 
 def _missing(path: str, texts: TextsById, ids: Sequence[str], what: str) -> list[Note]:
-    """Note how a table was read, and the number of ids without a text."""
+    """Note how the table was read, and how many of `ids` have no text in the file `path`."""
     n_missing = sum(not texts.by_id.get(text_id) for text_id in ids)
     numbers: dict[str, Told] = {"n": n_missing, "of": len(ids), "what": what, "source": path}
     return [*texts.notes, *([Note("missing texts", numbers)] if n_missing else [])]

@@ -19,7 +19,7 @@ def drawn_queries_of(source: Any) -> DrawnQueries:
 
 
 def drawn_among(queries: str | None) -> str | None:
-    """Return the path `queries` if it is a table of drawn queries; else None."""
+    """Return the path `queries` if it is a table of queries drawn from a log; None for other tables, or no path."""
     return queries if queries is not None and are_drawn_queries(queries) else None
 
 
@@ -39,7 +39,10 @@ def of_log(inputs: Inputs, source: Any, share: float = 1.0) -> Inputs:
 
 
 def left_out(drawn: DrawnQueries, pool: QueryPool) -> list[Note]:
-    """Note drawn queries that the pool lacks; the estimate is then about the rest of the log."""
+    """Note drawn queries that the pool lacks, as the estimate is then about the rest of the log.
+
+    The list of notes is empty if the pool has all of them.
+    """
     are_in = np.isin(np.array(drawn.query_ids), np.array(pool.query_ids))
     if are_in.all():
         return []

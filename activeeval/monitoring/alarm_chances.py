@@ -42,6 +42,8 @@ _NIGHT, _BEFORE = "a bad night", "the night before"
 class AlarmChance:
     """Probability that a loss raises the alarm.
 
+    A night is a dated run of the watched index.
+
     Attributes
     ----------
     measure : str
@@ -60,9 +62,10 @@ class AlarmChance:
 
 
 def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
-    """Compute, for each measure, the probability that a loss raises the alarm, given the labels of the watch so far.
+    """Compute, for each measure, the probability that a loss raises the alarm of watch `name`, from its labels so far.
 
-    A measure that is known exactly and has no margin is left out: any loss raises the alarm.
+    A measure is left out if it is exactly known and has no margin, because any loss then raises the alarm. The list is
+    empty if no measure has a comparison with an earlier run. A night is a dated run of the watched index.
 
     Raises
     ------
@@ -96,13 +99,23 @@ def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
 
 
 def chances(errors: Floats, loss: float, settings: Settings, n_compared: int, degrees: float) -> tuple[float, float]:
-    """Simulate paths of estimates; return the share with an alarm on the first night, and by the second night.
+    """Simulate estimates of a loss on two nights; return the shares with an alarm by the first and by the second night.
+
+    The estimates have mean −`loss` and independent increments. Both nights have two interim analyses: with the night's
+    own labels, and with the labels on suspicion (further labels for a night that looks bad and is undecided). A night
+    is a dated run of the watched index.
 
     Parameters
     ----------
     errors : ndarray, shape (6,)
         Planned standard errors: of the first night, and of it with the labels on suspicion; of the second night and
         of it with labels on suspicion, if the first night had none; the same two if it had some.
+    loss : float
+        Size of the loss, in the unit of the measure.
+    n_compared : int
+        Number of differences compared with 0 on a night, among which the false-alarm rate is divided.
+    degrees : float
+        Degrees of freedom of the t distribution of estimates.
     """
     rng = np.random.default_rng(0)
     first = _estimates(errors[[0, 1]], loss, rng)
@@ -119,14 +132,22 @@ def chances(errors: Floats, loss: float, settings: Settings, n_compared: int, de
 
 
 def _estimates(errors: Floats, loss: float, rng: np.random.Generator) -> Floats:
-    """Simulate the estimates of both interim analyses of a night, shape (2, n_paths)."""
+    """Simulate the estimates of both interim analyses of a night (a dated run), shape (2, PATHS).
+
+    `errors`, shape (2,), has the standard errors with the night's own labels and with the labels on suspicion; the true
+    difference is −`loss`.
+    """
     first = -loss + errors[0] * rng.standard_normal(PATHS)
     variances = np.full(PATHS, errors[0] ** 2), np.full(PATHS, min(errors[1], errors[0]) ** 2)
     return np.stack([first, _later_estimates(first, *variances, loss, rng)])
 
 
 def _later_estimates(start: Floats, variance: Floats, after: Floats, loss: float, rng: np.random.Generator) -> Floats:
-    """Simulate estimates of a smaller variance, given earlier ones: their covariance is the smaller variance."""
+    """Simulate estimates of smaller variance `after`, conditional on earlier estimates `start` of variance `variance`.
+
+    All have shape (n_paths,). Earlier and later estimates have mean −`loss`, and their covariance is the smaller
+    variance.
+    """
     share = np.where(variance > 0, after / np.where(variance > 0, variance, 1.0), 1.0)
     noise = np.sqrt(np.maximum(after * (1 - share), 0.0)) * rng.standard_normal(start.size)
     return np.asarray(-loss + share * (start + loss) + noise)
@@ -135,7 +156,13 @@ def _later_estimates(start: Floats, variance: Floats, after: Floats, loss: float
 def _alarms_of(
     estimates: Floats, errors: Floats, settings: Settings, n_compared: int, degrees: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Decide which paths raise the alarm on a night, and which get labels on suspicion; shapes (n_paths,)."""
+    """Decide which paths raise the alarm on a night, and which get labels on suspicion; two arrays of shape (n_paths,).
+
+    `estimates` and `errors` have the two interim analyses as rows: the night's own labels, and with the labels on
+    suspicion. A path gets those labels if its 95 % interval lies below 0 without an alarm. `n_compared` is the number
+    of earlier runs compared with, `degrees` are degrees of freedom of the t distribution. A night is a dated run of the
+    watched index.
+    """
     first, second = (
         _is_alarm(estimates[look], errors[look], settings, settings.confidence(n_compared, look), degrees)
         for look in range(2)
@@ -148,18 +175,29 @@ def _alarms_of(
 def _is_alarm(
     estimates: Floats, errors: Floats, settings: Settings, confidence: float, degrees: float
 ) -> NDArray[np.bool_]:
-    """Check which estimates raise the alarm: the interval lies below 0, and the loss is at least the margin."""
+    """Check which estimates raise the alarm: the interval lies below 0, and the loss is at least the margin.
+
+    `estimates` and their standard `errors` have shape (n_paths,); `confidence` is that of the interval; `degrees` are
+    degrees of freedom of the t distribution.
+    """
     certain = estimates + float(t_quantile(confidence, degrees)) * errors < 0
     return np.asarray(certain & (estimates <= -settings.margin))
 
 
 def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Target], hand: EarlierLabels) -> Floats:
-    """Plan the standard errors of all targets at the six steps of `chances`, shape (6, n_targets)."""
+    """Plan the standard errors of all targets at the six steps of `chances`, shape (6, n_targets).
+
+    `hand` has the labels of earlier nights, with their inclusion probabilities. Steps without labels on suspicion are
+    planned with a budget close to 0. A night is a dated run of the watched index.
+    """
     base = case.design(settings.method, targets)
     rows: list[Floats] = []
 
     def step(before: EarlierLabels, budget: float) -> EarlierLabels:
-        """Plan one further batch of labels, and append its standard errors to `rows`."""
+        """Plan one further batch of labels beyond `before`.
+
+        Append its standard errors to `rows`, and return all labels.
+        """
         design, probs = going_on(base, before, budget)
         rows.append(np.sqrt([float(reading.planned.at(np.ones(1))[0]) for reading in design.readings]))
         return replace(before, probs=probs)
@@ -173,7 +211,10 @@ def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Ta
 
 
 def _turned(run: Run) -> Run:
-    """Reverse the scores of one query in `TURNED`."""
+    """Reverse the result lists of every fourth query (`TURNED`) by the sign of the scores: the simulated bad night.
+
+    A night is a dated run of the watched index.
+    """
     queries = {query: k for k, query in enumerate(dict.fromkeys(run.query_ids.tolist()))}
     is_turned = np.array([queries[query] % TURNED == 0 for query in run.query_ids.tolist()])
     return replace(run, scores=np.where(is_turned, -run.scores, run.scores), source=_NIGHT)

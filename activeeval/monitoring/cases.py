@@ -22,16 +22,21 @@ def case_of(
     max_grade: int | None,
     progress: Callable[[str], object] = lambda what: None,
 ) -> PreparedCase:
-    """Prepare some runs, of which the first is compared with each of the others.
+    """Build the pool, targets' inputs and grade model of some runs; the first is compared with each of the others.
 
     Parameters
     ----------
     runs : mapping of str to Run
-        By display name.
+        By display name: a date, or the name of the reference run.
     known_grades : mapping
-        Grades from other sources, with the digest of the text that each belongs to.
+        Grades from other sources by (query, document): the grade, and the digest of the judged text (0 if unknown).
     labels : mapping of (query, document) to int
-        Labels by judges of the watch: they train the grade model and count with their inclusion probabilities.
+        Labels by judges of the watch, −1 for items that cannot be judged. They train the grade model; estimates weight
+        them by their inclusion probabilities, so they do not count as known.
+    max_grade : int or None
+        Largest grade of the scale; None takes the largest known grade.
+    progress : callable
+        Called with a text that names the next step.
     """
     listed = {pair for run in runs.values() for pair in pairs_in(run)}
     certain = certain_grades(known_grades, labels, listed)

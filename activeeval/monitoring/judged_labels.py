@@ -23,18 +23,21 @@ def labels_so_far(
     *,
     replaces: bool = False,
 ) -> dict[Pair, int]:
-    """Collect the grade of each judged item by query and document; −1 for an item that cannot be judged.
+    """Collect the grade of each judged item of watch `name`, by (query, document); −1 if it cannot be judged.
 
-    A lead's decision has precedence, then the latest judgment of any night.
+    If an item was judged on several nights, a lead's decision has precedence, then the latest judgment. A night is a
+    dated run of the watched index.
 
     Parameters
     ----------
     name : str
         Name of the watch.
+    rows : sequence of NightRow
+        All steps of the watch: samples drawn for a date.
     histories : mapping
-        History of the items in tonight's texts: labels of another text are ignored.
+        History of each item in tonight's texts, by (query, document): labels given to another text are ignored.
     replaces : bool
-        True if the last night is being redrawn.
+        True if the last night is being redrawn: texts of its first drawing may differ from those of the new one.
     """
     nights = by_night(rows)
     drawings = {steps[0].drawing for steps in (nights[:-1] if replaces else nights)}
@@ -51,25 +54,31 @@ def labels_so_far(
 
 
 def by_night(rows: Sequence[NightRow]) -> list[list[NightRow]]:
-    """Group the steps by night, in order; of a redrawn night only the steps of its last drawing."""
+    """Group the steps (samples drawn for a date) by night (a dated run), in order.
+
+    Of a night that was drawn again, only the steps of its last drawing are kept.
+    """
     drawings = [list(steps) for _, steps in groupby(rows, key=lambda row: row.drawing)]
     return list({steps[0].night: steps for steps in drawings}.values())
 
 
 def record_of_step(store: Store, name: str, row: NightRow) -> NightRecord:
-    """Load the record that a step of a night stored."""
+    """Load the record that a step of a night (a dated run) stored: its run, item histories and known grades."""
     return NightRecord.of(store.watches.payload(name, row.date), f"watch {name}, {row.date}")
 
 
 def certain_grades(
     elsewhere: Mapping[Pair, tuple[int, int]], labels: Mapping[Pair, int], listed: Collection[Pair]
 ) -> list[Row]:
-    """Select the grades from other sources to treat as known with certainty, for the items of some lists.
+    """Select the grades from other sources to treat as known with certainty, for the items of `listed`.
 
-    The result has rows of query, document, grade and "" (no judge). An item with a label of the watch is left out, so
-    that it counts with its inclusion probability: external grades may be an export of these labels, which would then no
-    longer represent the items that were not drawn. Exceptions, in which all graded items are certain: queries that are
-    graded completely, not only in labelled items, and all queries if every listed item is graded.
+    `elsewhere` has these grades with the digest of their text, `labels` the grades by judges of the watch. The result
+    has rows (query, document, grade, "" for no judge).
+
+    An item with a label of the watch is left out, so that the label counts with its inclusion probability: external
+    grades may be an export of these labels, which would then no longer represent the items that were not drawn.
+    Exceptions, in which all graded items are certain: queries that are graded completely, not only in labelled items,
+    and all queries if every listed item is graded.
     """
     by_query: dict[str, list[Pair]] = {}
     for pair in sorted(listed):
@@ -84,20 +93,23 @@ def certain_grades(
 
 
 def state_of_step(store: Store, row: NightRow, judges_per_item: int = 1) -> State:
-    """Fold the event log of a step of a night to its state."""
+    """Compute the judging state of a step of a night (a dated run) from the event log of its campaign."""
     state = State(judges_per_item=judges_per_item)
     state.apply_all(store.events(row.campaign))
     return state
 
 
 def n_waiting(store: Store, row: NightRow) -> int:
-    """Count the unjudged items of a step of a night, leased or not."""
+    """Count the unjudged items of a step of a night, including those that a judge has reserved (leased).
+
+    A night is a dated run of the watched index.
+    """
     waiting = store.waiting(row.campaign)
     return waiting["free"] + waiting["leased"]
 
 
 class Label(NamedTuple):
-    """A grade, whether a lead decided it, and the time of the latest judgment behind it."""
+    """A grade (−1: cannot be judged), whether a lead decided it, and the time of the latest judgment behind it."""
 
     grade: int
     is_decided: bool
@@ -105,7 +117,11 @@ class Label(NamedTuple):
 
 
 def labels_of_step(store: Store, night: NightRow, settings: Settings) -> dict[Pair, Label]:
-    """Collect the grades of the items judged in a step of a night; rules as in `labels_so_far`."""
+    """Collect the labels of a step of a night, by (query, document); items with too few judges are left out.
+
+    A lead's decision replaces the judges' grades; otherwise the policy of the watch reduces them to one. A night is a
+    dated run of the watched index.
+    """
     state = state_of_step(store, night, settings.judges_per_item)
     labels: dict[Pair, Label] = {}
     for place, by_judge in state.judgments.items():

@@ -28,12 +28,25 @@ def import_sheets(
     *,
     machine_is_truth: bool = False,
 ) -> list[tuple[NightRow, ImportedFile]]:
-    """Store sheets in the nights for which they were written, and other files in the last night; all or nothing.
+    """Store sheets in the nights for which they were written, other files in the last night; on an error store nothing.
+
+    Return each file's result with the step (sample of a night) that received it. A night is a dated run of the watched
+    index.
+
+    Parameters
+    ----------
+    paths : sequence of str, or mapping of str to str or Judgments
+        Files; or by display name, files or judgments in memory.
+    judge : str, optional
+        Name of the judge, for files that name none.
+    machine_is_truth : bool
+        Accept graders' grades in the files as labels.
 
     Raises
     ------
     InputError
-        As `activeeval.campaigns.import_judgments.take_files`, and if a sheet is of no night of the watch.
+        If the watch has no night, a file cannot be read or does not fit its night, or a sheet is of no night of the
+        watch.
     """
     last, rows = last_night(store, name), store.watches.nights(name)
     steps = {sample.digest: row for row in rows for sample in store.samples(row.campaign)}
@@ -56,7 +69,10 @@ def import_sheets(
 
 @dataclass(slots=True)
 class _Step:
-    """A step of a night: its drawn items, and their answers."""
+    """A step of a night (one drawn sample): its row in the store, its drawn items, and their answers by judge.
+
+    A night is a dated run of the watched index.
+    """
 
     row: NightRow
     drawn: set[Pair]
@@ -74,10 +90,10 @@ class _Step:
 
 
 def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict[str, int]:
-    """Copy judgments of an item to every other night that drew the same item in the same text.
+    """Copy judgments of an item to every other night (a dated run) of watch `name` with the same item in the same text.
 
-    An item that is unjudged when the next night is drawn may be drawn again. Whichever night is judged first, the
-    other one gets the judgment too, by the same judge.
+    An item that is unjudged when the next night is drawn may be drawn again. Whichever night is judged first, the other
+    one gets the judgment too, by the same judge.
 
     Parameters
     ----------
@@ -97,7 +113,7 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
     records: dict[str, Mapping[Pair, ItemHistory]] = {}
 
     def of_step(pair: Pair, step: _Step) -> ItemHistory | None:
-        """Look up the history of an item in a step."""
+        """Look up the history of an item in the record of a step; None if the step has none."""
         if step.row.date not in records:
             records[step.row.date] = record_of_step(store, name, step.row).histories
         return records[step.row.date].get(pair)
@@ -122,7 +138,10 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
 
 
 def _newest(pair: Pair, present: Answers, others: Sequence[_Step]) -> Answers:
-    """Find, by judge, the newest answer in other steps that differs from the current one and is later."""
+    """Find, for each judge of an item, the newest answer in `others` that is later than the current one and differs.
+
+    `present` has the current answers in the receiving step, by judge. Judges without such an answer are left out.
+    """
     newest: Answers = {}
     for source in others:
         for judge, event in source.answers[pair].items():
@@ -135,6 +154,6 @@ def _newest(pair: Pair, present: Answers, others: Sequence[_Step]) -> Answers:
 
 
 def _answer_of(event: Event) -> JudgeAnswer:
-    """Convert an event to a judge's answer."""
+    """Convert an event of the log to the judge's answer that it records."""
     answer = JudgeAnswer(kind=event.kind, grade=event.grade, reason=event.reason)
     return answer.of_machine(event.machine)

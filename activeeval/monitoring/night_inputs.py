@@ -28,17 +28,18 @@ MOST_DAYS_AHEAD = 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightInputs:
-    """Inputs of a night from the caller.
+    """Inputs of a night (a dated run) from the caller.
 
     Attributes
     ----------
     run : str or Run
+        Tonight's run: a file, or in memory.
     date : str
         For example 2026-11-25.
     judged : sequence of str or Judgments
         Known judgments, files or in memory.
     documents, queries : str or None
-        Tables of texts.
+        Files of texts by document and by query; a document whose text has changed loses its grade.
     machine_is_truth : bool
         Accept graders' grades in files of judgments as labels.
     largest : int
@@ -64,6 +65,8 @@ class NightInputs:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightState:
     """State of a watch before a step of a night: earlier runs, tonight's texts, item histories, labels, known grades.
+
+    A night is a dated run of the watched index.
 
     Attributes
     ----------
@@ -115,7 +118,15 @@ class NightState:
 
 
 def last_night(store: Store, name: str) -> NightRow:
-    """Return the row of the last step of a watch, without its record; raise InputError if there is none."""
+    """Return the last step of watch `name` (a sample of a night), without its record.
+
+    A night is a dated run of the watched index.
+
+    Raises
+    ------
+    InputError
+        If the watch has no night yet.
+    """
     nights = store.watches.nights(name)
     if not nights:
         raise InputError(f"watch {name} has no night yet: `watch night` draws the first")
@@ -123,7 +134,17 @@ def last_night(store: Store, name: str) -> NightRow:
 
 
 def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) -> NightState:
-    """Collect the state before a night; raise InputError if its date is out of order or texts are missing."""
+    """Collect the state of a watch before a night: what earlier nights recorded, updated to tonight's texts.
+
+    When a night is redrawn, the state is that before its first drawing, plus the labels and inclusion probabilities of
+    the drawings that it replaces. A night is a dated run of the watched index.
+
+    Raises
+    ------
+    InputError
+        If the date is invalid or out of order, the night was redrawn too often, a file cannot be read or has no grade,
+        or a document with a text on an earlier night has none tonight.
+    """
     rows = store.watches.nights(watch.name)
     nights = by_night(rows)
     _check_date(watch.name, tonight, [steps[0].night for steps in nights])
@@ -167,7 +188,11 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
 
 
 def before_more(store: Store, watch: WatchRow) -> NightState:
-    """Collect the state before the labels on suspicion of the last night, whose own items are judged."""
+    """Collect the state before drawing labels on suspicion (further labels for the last night, which looks bad).
+
+    The night's own items must be judged already. Their labels do not train the grade model that draws the further ones.
+    A night is a dated run of the watched index.
+    """
     rows = store.watches.nights(watch.name)
     earlier = by_night(rows)[:-1]
     left = record_of_step(store, watch.name, rows[-1])
@@ -191,7 +216,10 @@ def before_more(store: Store, watch: WatchRow) -> NightState:
 
 
 def _check_date(name: str, tonight: NightInputs, nights: Sequence[str]) -> None:
-    """Raise InputError if the date of a night is invalid, given the dates of the nights so far."""
+    """Raise InputError if tonight's date is malformed, too far ahead or out of order; `nights` has earlier dates.
+
+    A night is a dated run of the watched index.
+    """
     last = nights[-1] if nights else ""
     try:
         night = date.fromisoformat(tonight.date)
@@ -221,7 +249,11 @@ def _check_date(name: str, tonight: NightInputs, nights: Sequence[str]) -> None:
 def _check_texts(
     histories: Mapping[Pair, ItemHistory], digests: Mapping[Pair, int], run: Run, tonight: NightInputs
 ) -> None:
-    """Raise InputError if a document had a text on an earlier night and has none tonight, as it may have changed."""
+    """Raise InputError if a document had a text on an earlier night and has none tonight, as it may have changed.
+
+    `digests` has the digest of each of tonight's texts, by (query, document). A night is a dated run of the watched
+    index.
+    """
     for pair in pairs_in(run):
         row = histories.get(pair)
         if row is not None and row.text and pair not in digests:
@@ -231,7 +263,10 @@ def _check_texts(
 
 
 def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
-    """Compute a digest of the text of each document of a run that has one, by query and document."""
+    """Compute a digest of each document's text by (query, document), for documents of a run with a text.
+
+    `documents` is a file of texts; if it is None, the result is empty.
+    """
     if documents is None:
         return {}
     pairs = pairs_in(run)
@@ -241,7 +276,7 @@ def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
 
 
 def _digest(text: Mapping[str, str]) -> int:
-    """Compute a digest of a text, a positive 64-bit integer."""
+    """Compute a digest of a text's fields, a positive 64-bit integer (0 stands for an unknown text)."""
     words = "\0".join(f"{name}\0{text[name]}" for name in sorted(text))
     return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") | 1
 
@@ -249,12 +284,14 @@ def _digest(text: Mapping[str, str]) -> int:
 def _machines_of(store: Store, rows: Sequence[NightRow], nights: Sequence[Sequence[NightRow]]) -> dict[str, int]:
     """Count, by file, the graders' grades accepted as people's: known when a night was drawn, or judged on any night.
 
+    If a file occurs in both, the larger count is returned. A night is a dated run of the watched index.
+
     Parameters
     ----------
     rows : sequence of NightRow
-        All steps.
+        All steps of the watch.
     nights : sequence of sequence of NightRow
-        Steps of the nights whose known grades still count.
+        Steps of the nights whose known grades still count, by night; the last night has the counts of all.
     """
     known = dict(state_of(store, nights[-1][-1].campaign).sample.truth_of_machines) if nights else {}
     for row in rows:
@@ -264,7 +301,13 @@ def _machines_of(store: Store, rows: Sequence[NightRow], nights: Sequence[Sequen
 
 
 def _known_judgments(tonight: NightInputs) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
-    """Read query, document and grade of tonight's known judgments, and the number of graders' grades of each file."""
+    """Read tonight's known judgments: rows (query, document, grade), and the number of graders' grades in each file.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or holds no grade.
+    """
     rows: list[tuple[str, str, int]] = []
     machines: dict[str, int] = {}
     for source in tonight.judged:

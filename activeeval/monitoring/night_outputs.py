@@ -23,16 +23,16 @@ _FIELDS = ("run.queries", "held.queries", "given.queries", "queries")
 
 
 class ItemHistory(NamedTuple):
-    """History of an item that may have been drawn on some night.
+    """History of an item that may have been drawn on some night (a dated run).
 
     Attributes
     ----------
     prob : float
-        M, see `activeeval.core.design.carried_samples`.
+        M: probability that the item was drawn on any night so far.
     text : int
         Digest of its text; 0 if no text was given.
     version : int
-        0, or a number that distinguishes the item after its text has changed: see `EarlierLabels`.
+        0, or after its text has changed a hash that gives the new text its own random number.
     since : int
         Number of the first step with this text: labels of earlier steps are of another text.
     """
@@ -45,7 +45,7 @@ class ItemHistory(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightRecord:
-    """Record of a night for the next one.
+    """Record of a night (a dated run) for the next one.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class NightRecord:
     known_grades: Mapping[Pair, tuple[int, int]]
 
     def packed(self, depth: int) -> bytes:
-        """Serialize the record to bytes that `of` reads; lists end at rank `depth`."""
+        """Serialize the record to bytes that `of` reads; lists are cut at rank `depth`."""
         content = BytesIO()
         arrays = run_arrays(self.run, depth) | {"queries": np.array(self.queries, dtype=np.str_)}
         pairs, rows = _columns(self.histories)
@@ -84,7 +84,7 @@ class NightRecord:
 
     @classmethod
     def of(cls, content: bytes, name: str) -> Self:
-        """Read a record from the bytes of `packed`; ``name`` is its name in messages."""
+        """Read a record from the bytes of `packed`; ``name`` is its name in error messages."""
         arrays = unpacked(content, name, _FIELDS, "what a night leaves")
         columns = (arrays[f"held.{field}"].tolist() for field in ("prob", "text", "version", "since"))
         histories = {pair: ItemHistory(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
@@ -101,7 +101,10 @@ class NightRecord:
 
 
 def run_arrays(run: Run, depth: int) -> dict[str, NDArray[Any]]:
-    """Convert a run to arrays, its lists cut at a rank."""
+    """Convert a run to named arrays for storage.
+
+    Lists are cut at rank `depth`, plus 100 ranks to break ties later.
+    """
     is_listed = _first(run, depth)
     columns = {"queries": run.query_ids[is_listed].array(), "docs": run.doc_ids[is_listed].array()}
     named = {"scores": run.scores[is_listed], "ranks": run.ranks[is_listed], "name": np.array([run.name])}
@@ -115,10 +118,12 @@ def run_of(arrays: Mapping[str, NDArray[Any]]) -> Run:
 
 
 def in_hand(pool: QueryPool, histories: Mapping[Pair, ItemHistory], labels: Mapping[Pair, int]) -> EarlierLabels:
-    """Align the item histories and labels of earlier nights with the items of a pool.
+    """Align the inclusion probabilities and labels of earlier nights (dated runs) with the items of a pool.
 
     Parameters
     ----------
+    histories : mapping of (query, document) to ItemHistory
+        Items that are missing have probability 0.
     labels : mapping of (query, document) to int
         Grades by judges of earlier nights, −1 if an item cannot be judged.
     """
@@ -140,7 +145,18 @@ def held_after(
     texts: Mapping[Pair, int],
     night: int,
 ) -> dict[Pair, ItemHistory]:
-    """Update item histories after a night is drawn; `probs` has M of every item of its pool, shape (n_items,)."""
+    """Update item histories after a night (a dated run) is drawn, and add its new items.
+
+    Parameters
+    ----------
+    before : mapping of (query, document) to ItemHistory
+    probs : ndarray, shape (n_items,)
+        M of each item of the pool: probability that it was drawn on any night so far. Items with 0 are not added.
+    texts : mapping of (query, document) to int
+        Digests of tonight's texts.
+    night : int
+        Number of the step, recorded as the first one with the text of a new item.
+    """
     after = dict(before)
     for pair, prob in zip(pool.pairs_of(np.arange(pool.n_items)), probs.tolist(), strict=True):
         row = before.get(pair, ItemHistory(0.0, texts.get(pair, 0), 0, night))
@@ -152,14 +168,17 @@ def held_after(
 def with_texts(
     histories: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int], night: int
 ) -> tuple[dict[Pair, ItemHistory], int]:
-    """Update item histories for tonight's texts, and count the items whose text has changed.
+    """Update item histories for tonight's texts; return them and the number of items whose text has changed.
 
-    A changed item starts again with M = 0 and a version of its own.
+    An item with a changed text starts again, with a probability M of 0 of having been drawn, and a version of its own.
+    A night is a dated run of the watched index.
 
     Parameters
     ----------
     texts : mapping of (query, document) to int
         Digests of tonight's texts.
+    night : int
+        Number of the step that is being drawn.
     """
     after, n_changed = dict(histories), 0
     for pair, text in texts.items():
@@ -174,7 +193,10 @@ def with_texts(
 
 
 def is_same_text(first: ItemHistory | None, second: ItemHistory | None) -> bool:
-    """Check whether an item has the same text in two steps; an unknown text matches any of the same version."""
+    """Check whether an item has the same text in two steps; an unknown text matches any text of the same version.
+
+    The result is False if the item has no history (None) in one of the steps.
+    """
     if first is None or second is None or first.version != second.version:
         return False
     return first.text == second.text or 0 in (first.text, second.text)
@@ -184,6 +206,8 @@ def merge_histories(
     histories: Mapping[Pair, ItemHistory], drawn: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int]
 ) -> dict[Pair, ItemHistory]:
     """Add the item histories of a night that is being redrawn, so that its labels still count for the same texts.
+
+    A night is a dated run of the watched index.
 
     Parameters
     ----------
@@ -209,7 +233,10 @@ def pairs_in(run: Run) -> list[Pair]:
 
 
 def _first(run: Run, depth: int) -> NDArray[np.bool_]:
-    """Mark the rows within the first ranks of their query, by score, then in the order of rows; shape (n_rows,)."""
+    """Mark the rows within the first `depth` + 100 ranks of their query; shape (n_rows,).
+
+    Rows are ranked by descending score, equal scores by position in the run.
+    """
     queries = run.query_ids.tolist()
     order = np.lexsort((np.arange(run.scores.size), -run.scores))
     seen: dict[str, int] = {}
@@ -222,11 +249,11 @@ def _first(run: Run, depth: int) -> NDArray[np.bool_]:
 
 
 def _columns(by_pair: Mapping[Pair, Any]) -> tuple[dict[str, NDArray[Any]], list[Any]]:
-    """Convert a dict by query and document to arrays of ids and a list of its values."""
+    """Split a dict by (query, document): arrays "queries" and "docs" of ids, and the list of its values."""
     queries, docs = ([pair[k] for pair in by_pair] for k in (0, 1))
     return {"queries": Texts.from_list(queries).array(), "docs": Texts.from_list(docs).array()}, list(by_pair.values())
 
 
 def _pairs(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Iterable[Pair]:
-    """Read pairs of query and document from arrays."""
+    """Read pairs (query, document) from the stored arrays ``prefix``.queries and ``prefix``.docs."""
     return zip(arrays[f"{prefix}.queries"].tolist(), arrays[f"{prefix}.docs"].tolist(), strict=True)

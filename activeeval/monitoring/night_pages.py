@@ -36,7 +36,10 @@ _RARE = ("since the night before", "since the reference", "alarm", "waiting")
 
 
 def night_sentences(night: NightContent) -> list[str]:
-    """Write sentences about a night: missing lists, then alarms, then other changes, or values without changes."""
+    """Write sentences about a night: queries without a list, then alarms and other changes; without changes, values.
+
+    A night is a dated run of the watched index.
+    """
     missing = missing_lists(night)
     changes = sorted(night.changes, key=lambda change: change.verdict != "worse")
     lines = [f"ALARM: {sentence(each)}" if each.verdict == "worse" else sentence(each) for each in changes]
@@ -44,12 +47,15 @@ def night_sentences(night: NightContent) -> list[str]:
 
 
 def missing_lists(night: NightContent) -> str:
-    """Write the number of the watch's queries without a list tonight, "" if there are none."""
+    """Write how many queries of the watch have no list in tonight's run; "" if all have one."""
     return missing_lists_sentence(night.n_missing, night.n_queries, night.run) if night.n_missing else ""
 
 
 def alarm_title(night: NightContent) -> str:
-    """Write the verdict on a night in a few words; an alarm includes missing lists."""
+    """Write the verdict on a night as a title: "ALARM", with missing lists if there are any, "fine" or "undecided".
+
+    A night is a dated run of the watched index.
+    """
     if any(change.verdict == "worse" for change in night.changes):
         missing = missing_lists(night)
         return f"ALARM: {missing}" if missing else "ALARM"
@@ -57,7 +63,10 @@ def alarm_title(night: NightContent) -> str:
 
 
 def meaning(night: NightContent) -> str:
-    """Write definitions of a night's measures, intervals and verdicts."""
+    """Write the footnote of a night: definitions of measures, confidence of intervals, scope and margin.
+
+    A night is a dated run of the watched index.
+    """
     of_changes = f", of differences that of {error_rate(night)}" if night.changes else ""
     together = "; of all segments they hold at once" if night.segment_findings else ""
     about = ABOUT[night.settings.scope].partition(":")[0]
@@ -67,13 +76,17 @@ def meaning(night: NightContent) -> str:
 
 
 def error_rate(night: NightContent) -> str:
-    """Write the rate of false alarms, in nights of 100 without a change."""
+    """Write the rate of false alarms of a watch, as "1 false alarm in 100 nights"."""
     rate = night.settings.false_alarms
     return f"{counted(rate, 'false alarm')} in 100 nights"
 
 
 def outlook_sentence(expected: AlarmChance, budget: float, on_suspicion: float) -> str:
-    """Write the probability that a loss raises the alarm of a watch."""
+    """Write with which probability a loss raises the alarm of a watch.
+
+    `budget` is the number of new labels a night, `on_suspicion` that of further labels for a night that looks bad. A
+    night is a dated run of the watched index.
+    """
     more = f", {on_suspicion:g} more on suspicion" if on_suspicion else ""
     second = "" if expected.second_night is None else f", by the second night {odds(expected.second_night)}"
     loss = f"a loss of {expected.loss:.2g} in {expected.measure}"
@@ -101,17 +114,23 @@ def odds(chance: float) -> str:
 
 
 def span_sentences(spans: Sequence[Answer]) -> list[str]:
-    """Write a sentence for each requested change between two nights."""
+    """Write a sentence for each change between two requested nights (dated runs), one per measure."""
     return [f"{span.measure} from {span.versus} to {span.system}: {figures(span)}." for span in spans]
 
 
 def night_table(night: NightContent, width: int = WIDTH) -> list[dict[str, str]]:
-    """Build the rows of a night: its values and changes with intervals, for both scopes."""
+    """Build the rows of a night: its values and changes with intervals, for these queries and for their population.
+
+    `width` is the number of characters a row may take. A night is a dated run of the watched index.
+    """
     return table_of([*night.findings, *night.changes], width=width)
 
 
 def series_table(nights: Sequence[NightContent]) -> list[dict[str, Any]]:
-    """Build a row for each night and measure, with changes and the intervals of their verdicts."""
+    """Build a row for each night and measure: value, changes, the intervals of their verdicts, counts of labels.
+
+    A night is a dated run of the watched index.
+    """
     rows = []
     for night in nights:
         for value in night.values:
@@ -135,21 +154,24 @@ def series_table(nights: Sequence[NightContent]) -> list[dict[str, Any]]:
 
 
 def waiting_sentence(night: NightContent) -> str:
-    """Write the reason why a night has no estimates yet."""
+    """Write why a night (a dated run) has no estimates yet: unjudged items, or a budget too small for any item."""
     wait = f"{counted(night.waiting, 'item')} {'waits' if night.waiting == 1 else 'wait'}"
     why = wait if night.waiting else "nothing was drawn: the budget of a night is too small"
     return f"{night.date}: nothing can be read yet, {why}."
 
 
 def write_page(name: str, nights: Sequence[NightContent], path: str) -> None:
-    """Write the page of a watch, and its chart beside it."""
+    """Write the page of watch `name` (an index followed from night to night), and its chart beside it."""
     picture = f"{path.removesuffix('.md')}.png"
     picture_of(nights, picture)
     page_of(name, nights, picture, path)
 
 
 def page_of(name: str, nights: Sequence[NightContent], picture: str, path: str) -> None:
-    """Write a page in markdown: the last night, the chart, alarms, the last night by segment, a table."""
+    """Write a page in markdown: the last night (a dated run), the chart, alarms, the last night by segment, a table.
+
+    `name` is the watch, `picture` the file of the chart and `path` that of the page.
+    """
     last = nights[-1] if nights else None
     lines = [f"# {name}", ""]
     if last is not None:
@@ -174,7 +196,10 @@ def page_of(name: str, nights: Sequence[NightContent], picture: str, path: str) 
 
 
 def picture_of(nights: Sequence[NightContent], path: str) -> None:
-    """Draw each measure's values with intervals and changes with alarms, and the number of labels of each night."""
+    """Draw each measure's values with intervals and changes with alarms, and the number of labels of each night.
+
+    A night is a dated run of the watched index.
+    """
     measures = list(dict.fromkeys(value.measure for night in nights for value in night.values))
     panels = 2 * len(measures) + 1
     figure, axes = plain_figure(_WIDTH, _EDGES + _PANEL * panels, panels, dpi=_DPI)
@@ -191,7 +216,7 @@ def picture_of(nights: Sequence[NightContent], path: str) -> None:
 
 
 def _series(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
-    """Draw the values of a measure with their intervals."""
+    """Draw the values of a measure with their 95 % intervals, by night (a dated run)."""
     points = [
         (k, v) for k, night in enumerate(nights) for v in night.values if v.measure == measure and v.value is not None
     ]
@@ -204,7 +229,10 @@ def _series(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
 
 
 def _changes(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
-    """Draw a measure's changes since the previous night and since the reference, with the intervals of verdicts."""
+    """Draw a measure's changes since the previous night and since the reference, with the intervals of verdicts.
+
+    A night is a dated run of the watched index.
+    """
     axis.axhline(0, color="0.7", linewidth=0.8)
     since = {True: [], False: []}  # type: dict[bool, list[tuple[int, Answer]]]
     for k, night in enumerate(nights):
@@ -233,7 +261,11 @@ def _changes(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
 
 
 def _since(changes: Sequence[Answer], before: str, *, is_before: bool) -> list[Answer]:
-    """Select the change since the previous night, or the one since another reference."""
+    """Select, from the changes of one measure, the one since the night before or the one since another reference.
+
+    `before` is the date of the night before. The list has one change, or none. A night is a dated run of the watched
+    index.
+    """
     return [change for change in changes if (change.versus == before) == is_before][:1]
 
 
@@ -248,7 +280,7 @@ def _figures(value: NightValue) -> str:
 
 
 def _interval(value: NightValue) -> str:
-    """Format the interval of a value, "" if it is unbounded."""
+    """Format the interval of a value as "0.1 to 0.3"; "" if an end is unknown or infinite."""
     if value.low is None or value.high is None:
         return ""
     return " to ".join(number(end, _places(value)) for end in (value.low, value.high))
@@ -260,6 +292,6 @@ def _number(value: NightValue) -> str:
 
 
 def _places(value: NightValue) -> int:
-    """Return the number of decimals that suits the width of an interval."""
+    """Choose the number of decimals that suits the width of a value's interval."""
     half = 0.0 if value.low is None or value.high is None else (value.high - value.low) / 2
     return places_of(value.value or 0.0, half)

@@ -11,7 +11,7 @@ from activeeval.report.rendering import Cell
 
 
 def rows_of(night: NightContent) -> list[dict[str, Cell]]:
-    """Build the rows of a night: values, changes, and values by segment."""
+    """Build the rows of a night (a dated run): values, changes, and values by segment."""
     goals = dict(night.settings.segment_half_widths)
     values = [{"kind": "night", **value.row()} for value in night.values]
     segments = [
@@ -35,7 +35,10 @@ def rows_of(night: NightContent) -> list[dict[str, Cell]]:
 
 
 def change_row(change: Answer, settings: Settings) -> dict[str, Cell]:
-    """Build the row of a change; the two nights are the fields from and to."""
+    """Build the row of a change between two runs for JSON; `from` and `to` name the nights (dated runs).
+
+    `more_labels` is the number of labels that would decide the change; None if it is decided or no number would.
+    """
     needed = change.needed
     return {
         "kind": "change",

@@ -45,7 +45,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightDraw:
-    """The sample drawn on a night.
+    """The sample drawn on a night (a dated run).
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class NightDraw:
     n_new, n_pending : int
         Number of items to judge: new ones, and unjudged ones of earlier nights.
     n_in_hand : int
-        Number of items of tonight's questions with a label from earlier nights.
+        Number of items that can change tonight's estimates and have a label from earlier nights.
     n_known : int
         Number of items of tonight's lists with a grade from other sources.
     n_changed : int
         Number of items that lost their grade because their text has changed.
     notes : tuple of Note or Caution
-        Number of labels needed for the requested half-widths.
+        Messages on the number of labels needed for the requested half-widths.
     """
 
     campaign: str
@@ -75,13 +75,20 @@ class NightDraw:
 def draw_night(
     store: Store, name: str, tonight: NightInputs, *, progress: Callable[[str], object] = lambda what: None
 ) -> NightDraw:
-    """Draw the sample of a night and store it as a campaign; all or nothing.
+    """Draw the sample of a night of watch `name`, and store it as a campaign; if anything fails, nothing is stored.
+
+    A night is a dated run of the watched index.
+
+    Parameters
+    ----------
+    progress : callable
+        Called with a text that names the next step.
 
     Raises
     ------
     InputError
-        If the night exists already or precedes the last one, its run has other queries, or a scripted judge lacks a
-        grade.
+        If the night exists already or precedes the last one, a file cannot be read, its run has a query that is not in
+        the watch, the largest grade is unknown, or a scripted judge lacks a grade.
     """
     watch = store.watches.get(name)
     stamp = FileStamp.of(tonight.run) if isinstance(tonight.run, (str, os.PathLike)) else None
@@ -97,19 +104,22 @@ def draw_more(
     *,
     progress: Callable[[str], object] = lambda what: None,
 ) -> NightDraw:
-    """Draw the labels on suspicion of the last night as a separate campaign, for the same questions.
+    """Draw the labels on suspicion of the last night (further labels for a bad night) as a separate campaign.
 
-    The thresholds of the same random numbers are raised until the expected cost of new labels is the budget.
+    The questions are those of the night. Each item keeps its random number; the threshold below which an item is drawn
+    rises until the expected cost of new labels is the budget on suspicion. A night is a dated run of the watched index.
 
     Parameters
     ----------
     answers : mapping of (query, document) to int, optional
-        As in `NightInputs`.
+        Grades of a scripted judge: a drawn item without one is an error.
 
     Raises
     ------
     StateError
         If items of the night are unjudged, or it has labels on suspicion already.
+    InputError
+        If the watch has no night, or the scripted judge lacks a grade.
     """
     watch, last = store.watches.get(name), last_night(store, name)
     if last.is_more:
@@ -131,10 +141,14 @@ def _draw(
     on_suspicion: NightRow | None = None,
     stamp: FileStamp | None = None,
 ) -> NightDraw:
-    """Draw and store a step of a night: its own sample, or its labels on suspicion if `on_suspicion` is given.
+    """Draw and store a step of a night: its own sample, or its labels on suspicion if `on_suspicion` is passed.
+
+    A night is a dated run of the watched index.
 
     Parameters
     ----------
+    before : NightState
+        State of the watch before this step.
     on_suspicion : NightRow, optional
         The step that the labels on suspicion extend.
     stamp : FileStamp, optional
@@ -176,13 +190,13 @@ def _draw(
 
 
 def check_judged(store: Store, name: str, night: NightRow) -> None:
-    """Raise StateError if drawn items of a night are unjudged."""
+    """Raise StateError if a step of a night (a dated run) has drawn items that are not judged."""
     if n := n_waiting(store, night):
         raise StateError(f"watch {name}: {n} items of {night.night} are not judged yet: judge all that was drawn first")
 
 
 def _missing(run: Run, queries: Sequence[str]) -> dict[str, Any]:
-    """Count the queries of the watch without a list tonight; their value is 0."""
+    """Count the queries of the watch without a list tonight, whose value is 0."""
     listed = set(run.query_ids.tolist())
     return {
         "n_missing": sum(query not in listed for query in queries),
@@ -199,14 +213,29 @@ def _designed(
     hand: EarlierLabels,
     budget: float,
 ) -> tuple[Design, Floats]:
-    """Design a step of a night; return the design, and M of every item of the pool, shape (n_items,)."""
+    """Design a step of a night (a dated run) for its questions and the plan's segments.
+
+    Parameters
+    ----------
+    plan : NightPlan
+        Weights of the targets, and the threshold that suffices for the half-widths (None: spend the budget).
+    hand : EarlierLabels
+        Labels and inclusion probabilities of earlier nights.
+    budget : float
+        Expected cost of new labels, in mean items.
+
+    Returns
+    -------
+    (Design, ndarray of shape (n_items,))
+        The design, and the probability M that each item of the pool was drawn on any night, this one included.
+    """
     targets = [each.target for each in questions]
     base = case.design(settings.method, targets, weights=plan.weights, beside=plan.beside)
     return going_on(base, hand, budget, plan.enough)
 
 
 def _sample(settings: Settings, case: PreparedCase, questions: Sequence[QuestionTarget], design: Design) -> DrawnSample:
-    """Build the sample of a design."""
+    """Build the sample of a design, with the random numbers of the watch's seed."""
     names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return DrawnSample(
         campaign=Campaign(design, key=int(key_of(settings.seed))),
@@ -219,7 +248,10 @@ def _sample(settings: Settings, case: PreparedCase, questions: Sequence[Question
 
 
 def _check_answers(sample: DrawnSample, answers: Mapping[Pair, int] | None) -> None:
-    """Raise InputError if a scripted judge lacks a grade of a drawn item."""
+    """Raise InputError if a scripted judge lacks a grade of a drawn item.
+
+    `answers` are the judge's grades by (query, document); None without such a judge.
+    """
     lacking = [] if answers is None else [pair for pair in sample.pairs if answers.get(pair, -1) < 0]
     if lacking:
         query, doc = lacking[0]
@@ -230,7 +262,11 @@ def _check_answers(sample: DrawnSample, answers: Mapping[Pair, int] | None) -> N
 def _drawn(
     campaign: str, sample: DrawnSample, probs_before: Floats, n_changed: int, notes: tuple[Note | Caution, ...]
 ) -> NightDraw:
-    """Summarize a drawn sample."""
+    """Count the new, unjudged and known items of a drawn sample.
+
+    `probs_before`, shape (n_items,), has the probability that each item was drawn before tonight. A drawn item whose
+    random number lies below it was drawn before and is still unjudged (pending).
+    """
     design = sample.campaign.design
     new = [item for unit in sample.campaign.planned for item in unit.items]
     whole = design.order.items[sample.campaign.whole_selection.places]
@@ -248,7 +284,11 @@ def _drawn(
 
 
 def _numbers(sample: DrawnSample) -> Floats:
-    """Return the random number u of every item of a pool, shape (n_items,); 1 for items outside the sample's order."""
+    """Compute the permanent random number u in (0, 1) of every item, shape (n_items,).
+
+    An item is drawn on the first night on which its inclusion probability exceeds u. u is 1 for items that no question
+    needs. A night is a dated run of the watched index.
+    """
     order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
     assert isinstance(scheme, CarriedScheme)
     numbers = np.ones(order.pool.n_items)
@@ -265,9 +305,10 @@ def _runs(
     before: NightState,
     queries: Sequence[str],
 ) -> dict[str, Run]:
-    """Collect the runs of a night by name: tonight's, the previous night's, and the reference.
+    """Collect the runs of a night (a dated run) by name: tonight's, the previous night's, and the reference.
 
-    If a query has no list in any of these, the first night's run keeps it in the pool, where its value is 0.
+    `queries` are those of the watch. If one has no list in any of these runs, the first night's run is added, so that
+    the query stays in the pool, where its value is 0.
     """
     runs = {tonight: run}
     if before.run is not None:
@@ -286,7 +327,7 @@ def _runs(
 
 
 def _check_queries(run: Run, queries: Sequence[str]) -> None:
-    """Raise InputError if a run has queries that are not in the watch."""
+    """Raise InputError if a run has a query that is not in the watch; `queries` are those of the watch."""
     wanted = set(queries)
     foreign = sorted(set(run.query_ids.tolist()) - wanted)
     if foreign:
@@ -298,7 +339,13 @@ def _check_queries(run: Run, queries: Sequence[str]) -> None:
 
 
 def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: NightInputs, before: NightState) -> int:
-    """Return the largest grade of a watch: as set up, or as found on its first night."""
+    """Determine the largest grade of a watch: as set up, else the largest known on its first night (a dated run).
+
+    Raises
+    ------
+    InputError
+        If neither is known.
+    """
     if settings.max_grade is not None:
         return settings.max_grade
     if before.queries:  # a first night that is redrawn determines the scale anew
@@ -312,7 +359,7 @@ def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: NightInpu
 
 
 def _questions(case: PreparedCase, settings: Settings, tonight: str) -> list[QuestionTarget]:
-    """List tonight's questions: its value, and its difference from each other run with different lists."""
+    """List tonight's questions: its value, and its difference from each compared run, unless the lists are the same."""
     questions = case.asked(settings.measures, ["run", "difference"] if len(case.systems) > 1 else ["run"])
     of_tonight = [each for each in questions if each.system == tonight and each.versus != ONLY_LISTS]
     return [each for each in of_tonight if not each.versus or each.target.matters.any()]

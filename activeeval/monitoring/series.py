@@ -34,13 +34,13 @@ _OF_A_NIGHT = ("date", "measure", "value", "low", "high", "judged", "waiting", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightValue:
-    """The value of a measure on a night.
+    """The value of a measure on a night (a dated run).
 
     Attributes
     ----------
     date, measure : str
     answer : Answer or None
-        With a 95 % interval; None while items are unjudged.
+        The estimate with its 95 % interval; None while items are unjudged.
     judged, waiting, known : int
         Number of items judged for this night, unjudged, and labelled before.
     """
@@ -54,17 +54,17 @@ class NightValue:
 
     @property
     def value(self) -> float | None:
-        """The estimate; None if it is unknown or infinite, as are the bounds."""
+        """The estimate; None if there is none or it is infinite."""
         return None if self.answer is None else finite(self.answer.value)
 
     @property
     def low(self) -> float | None:
-        """The lower bound."""
+        """The lower bound of the interval; None if there is none or it is infinite."""
         return None if self.answer is None else finite(self.answer.low)
 
     @property
     def high(self) -> float | None:
-        """The upper bound."""
+        """The upper bound of the interval; None if there is none or it is infinite."""
         return None if self.answer is None else finite(self.answer.high)
 
     def row(self) -> dict[str, Cell]:
@@ -74,7 +74,7 @@ class NightValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightContent:
-    """Results of a night: values, changes with verdicts, unjudged items, warnings, values by segment.
+    """Results of a night (a dated run): values, changes with verdicts, unjudged items, warnings, values by segment.
 
     Attributes
     ----------
@@ -96,8 +96,9 @@ class NightContent:
     looks_bad : bool
         True if labels on suspicion should be drawn: a 95 % interval lies below 0, and its verdict is undecided.
     n_suspicion : int
-        Number of items drawn on suspicion.
+        Number of items drawn on suspicion (after the night looked bad).
     cautions : sequence of Caution
+        Warnings.
     segments, findings, segment_findings : sequence of Answer
         Values by segment as estimated; for display, values of all queries and by segment.
     definitions : sequence of (str, str)
@@ -132,7 +133,16 @@ class NightContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Reading:
-    """Estimates of the last completely judged step of a night, for both scopes."""
+    """Estimates of a night (a dated run) from its last completely judged sample.
+
+    Attributes
+    ----------
+    state : CampaignState
+    look : {0, 1}
+        Interim analysis: 0 for the night's own labels, 1 with the labels on suspicion.
+    by_scope : dict of str to list of SampleAnswer
+        Estimates for "pool" (these queries) and "population" (all queries that these are a sample of).
+    """
 
     state: CampaignState
     look: int
@@ -140,7 +150,10 @@ class _Reading:
 
     @classmethod
     def of(cls, states: Sequence[CampaignState]) -> _Reading | None:
-        """Read the last step without unjudged items; None if the first step has some, or nothing is judged."""
+        """Estimate from the last of `states` without unjudged items; None if the first has some, or nothing is judged.
+
+        `states` has a night's (dated run's) own sample, and its labels on suspicion if there are some.
+        """
         for look in range(len(states) - 1, -1, -1):
             try:
                 by_scope = {scope: answered(states[look], scope=scope)[0] for scope in ("pool", "population")}
@@ -150,7 +163,10 @@ class _Reading:
         return None
 
     def of_change(self, measure: str, earlier: str) -> dict[str, SampleAnswer]:
-        """Select the estimates of tonight minus an earlier run by scope; empty if the lists are the same."""
+        """Select the estimates of tonight's run minus `earlier`, by scope (these queries, or their population).
+
+        The result is empty if both runs have the same lists.
+        """
         return {
             scope: each
             for scope, answers in self.by_scope.items()
@@ -162,14 +178,14 @@ class _Reading:
 def estimate_night(
     store: Store, settings: Settings, segments: Segments | None, steps: Sequence[NightRow], last: str, first: str
 ) -> NightContent:
-    """Estimate a night as far as it is judged.
+    """Estimate a night (a dated run) from its labels so far; there are no estimates while items are unjudged.
 
     Parameters
     ----------
     segments : Segments or None
-        Segments of the watch, if it has some.
+        Groups of queries of the watch, if it has some.
     steps : sequence of NightRow
-        The night, and its labels on suspicion if there are some.
+        The night's own sample, and that of its labels on suspicion if there is one.
     last, first : str
         Dates of the previous night ("" for the first one) and of the first night.
     """
@@ -207,7 +223,10 @@ def estimate_night(
 
 
 def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Settings) -> tuple[list[Answer], bool]:
-    """Estimate the changes since earlier runs for each measure; also return whether one looks bad and is undecided."""
+    """Estimate tonight minus each run of `names` for each measure; also return whether one looks bad and is undecided.
+
+    A change looks bad if its 95 % interval lies below 0.
+    """
     measures = dict.fromkeys(answer.target.name for answer in reading.by_scope[settings.scope])
     compared = [(measure, name) for measure in measures for name in names]
     confidence, campaign = settings.confidence(len(compared), reading.look), reading.state.read[0].campaign
@@ -224,23 +243,17 @@ def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Se
 
 
 def estimate_last_night(store: Store, name: str) -> NightContent:
-    """Estimate the last night of a watch.
-
-    Raises
-    ------
-    InputError
-        If it has no night yet.
-    """
+    """Estimate the last night (a dated run) of watch `name`; raise InputError if it has no night yet."""
     return estimate_nights(store, name, last_night(store, name).night)[-1]
 
 
 def estimate_nights(store: Store, name: str, begin: str = "", end: str = "") -> list[NightContent]:
-    """Estimate the nights of a watch in order, optionally from a first to a last date.
+    """Estimate the nights (dated runs) of watch `name`, from date `begin` to `end`; "" is the first and the last.
 
     Raises
     ------
     InputError
-        If the watch has no night of a given date.
+        If the watch has no night of one of these dates, or `begin` is after `end`.
     """
     watch = store.watches.get(name)
     nights = by_night(store.watches.nights(name))
@@ -269,16 +282,21 @@ def change_of(
     settings: Settings,
     confidence: float,
 ) -> Answer:
-    """Build the answer for a night minus an earlier one, for the scope of the watch, with the other scope attached.
+    """Build the answer for a night (a dated run) minus an earlier one, for the watch's scope.
+
+    The other one is attached. The scope is "pool" (these queries) or "population" (all queries that these are a sample
+    of).
 
     Parameters
     ----------
+    later, earlier : str
+        Names of the two runs: dates, or the name of the reference.
     campaign : Campaign
-        The campaign behind the estimates.
+        The campaign behind the estimates, used to predict how many more labels would decide.
     estimates : dict of str to Estimate
-        Estimates of the target, by scope.
+        Estimates of the difference, by scope.
     confidence : float
-        Confidence of the interval that decides.
+        Confidence of the interval that decides the verdict.
     """
     answers = {}
     for scope, estimate in estimates.items():
@@ -317,7 +335,10 @@ def same_lists(later: str, earlier: str, measure: str, settings: Settings, n_que
 
 
 def _reference(settings: Settings, first: str, last: str) -> str:
-    """Return the name of the reference run on a night."""
+    """Return the name of the run that a night (a dated run) is compared with beside the previous one.
+
+    `first` and `last` are the dates of the first and the previous night. The result is a date, "reference", or "".
+    """
     return {"previous": last, "first": first}.get(settings.reference, REFERENCE)
 
 
@@ -327,7 +348,7 @@ def _is_below(estimate: Estimate) -> bool:
 
 
 def _had_labels(state: CampaignState) -> Bools:
-    """Mark the items of a night's lists with earlier labels: judged on an earlier night, or known."""
+    """Mark the items with labels before tonight's sample, judged on an earlier date or known; shape (n_items,)."""
     design = state.sample.campaign.drawn_design
     in_hand = design.scheme.in_hand
     before = design.known >= 0
@@ -335,7 +356,10 @@ def _had_labels(state: CampaignState) -> Bools:
 
 
 def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> NightValue:
-    """Build the value of a night; `answer` is None if there is no estimate."""
+    """Build a night's (dated run's) value of a measure with label counts; `answer` is None without an estimate.
+
+    `states` has the night's own sample, and its labels on suspicion if there are some.
+    """
     return NightValue(
         date=date,
         measure=measure,

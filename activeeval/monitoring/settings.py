@@ -49,6 +49,7 @@ class Settings:
     Attributes
     ----------
     measures : tuple of str
+        For example DCG@10.
     budget : float
         New labels a night, on average; with half-widths, the upper limit.
     max_grade : int or None
@@ -67,7 +68,9 @@ class Settings:
     reference : str
         Comparison in addition to the previous night: first, previous, or the file of a run.
     judges_per_item : int
+        How many judges each item waits for.
     policy : str
+        How several judges' grades of an item become one: majority or median.
     pool_depth : int
         The rank at which lists end.
     models : tuple of str
@@ -99,7 +102,7 @@ class Settings:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
-        """Read the settings of a stored watch."""
+        """Read the settings from the stored configuration of a watch."""
         stored: dict[str, Any] = {field.name: config[field.name] for field in fields(cls) if field.name in config}
         stored["margin"] = stored.get("margin") or 0.0
         stored |= {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
@@ -108,7 +111,16 @@ class Settings:
 
     @classmethod
     def chosen(cls, seed: int | None, policy: str | None, **options: Any) -> Self:
-        """Build and check the settings of a new watch; without a seed, generate one.
+        """Build and check the settings of a new watch.
+
+        Parameters
+        ----------
+        seed : int or None
+            None generates a seed.
+        policy : str or None
+            None chooses one by the number of judges.
+        options
+            The other fields; `half_width` may have targets of segments too.
 
         Raises
         ------
@@ -127,17 +139,17 @@ class Settings:
 
     @property
     def rules(self) -> Rules:
-        """Judging rules of each night."""
+        """Judging rules of each night (a dated run)."""
         return Rules(judges_per_item=self.judges_per_item, policy=self.policy)
 
     @property
     def method(self) -> str:
-        """Name of the sampling method."""
+        """Name of the sampling method that suits the measures."""
         return default_method(*map(sampled_measure, self.measures)).name
 
     @property
     def goals(self) -> SegmentGoals | None:
-        """Target half-widths of every night; None if there are none."""
+        """Target half-widths of every night (a dated run), overall and by segment; None if there are none."""
         if self.half_width is None and not self.segment_half_widths:
             return None
         if not self.segment_half_widths:
@@ -146,11 +158,11 @@ class Settings:
 
     @property
     def on_suspicion(self) -> float:
-        """Additional labels for a night that looks bad and is undecided; 0 for none."""
+        """Additional labels for a night (a dated run) that looks bad and is undecided; 0 for none."""
         return BUDGETS_ON_SUSPICION * self.budget if self.budget_on_suspicion is None else self.budget_on_suspicion
 
     def confidence(self, n_compared: int, look: int = 0) -> float:
-        """Compute the confidence of the interval that decides about a difference on a night.
+        """Compute the confidence of the interval that decides about a difference on a night (a dated run).
 
         A night raises a false alarm with probability at most ``false_alarms`` / 100. This is divided among its
         comparisons, each measure with each run (Bonferroni), and among its interim analyses (`SHARES_OF_LOOKS`).
@@ -188,7 +200,7 @@ class Settings:
 
 
 def set_up(store: Store, name: str, settings: Settings) -> None:
-    """Store a new watch.
+    """Store a new watch (an index followed from night to night) under `name`.
 
     Raises
     ------
@@ -212,7 +224,7 @@ def set_up(store: Store, name: str, settings: Settings) -> None:
 
 
 def segments_of(watch: WatchRow, settings: Settings) -> Segments | None:
-    """Load the segments of a watch; None if it has none."""
+    """Load the segments (groups of queries) of a watch from the store; None if it has none."""
     if settings.segments is None:
         return None
     arrays = unpacked(watch.payload, f"watch {watch.name}", _SEGMENTS, "segments")
@@ -221,12 +233,14 @@ def segments_of(watch: WatchRow, settings: Settings) -> Segments | None:
 
 
 def checked_policy(policy: str | None, judges_per_item: int, measures: Sequence[str]) -> str:
-    """Choose and check the policy that reduces several judges' grades of an item to one.
+    """Check the policy that reduces several judges' grades of an item to one; None chooses majority or median.
+
+    A night is a dated run of the watched index.
 
     Raises
     ------
     InputError
-        If it is the mean gain, which is not a grade that the next night could reuse.
+        If it is the mean gain, which is not a grade that the next night could reuse, or unknown.
     """
     chosen = policy or ("majority" if judges_per_item % 2 else "median")
     if chosen == "mean-gain":

@@ -16,14 +16,16 @@ from activeeval.monitoring.settings import Settings
 
 
 def change_between(store: Store, name: str, earlier: str, later: str) -> list[Answer]:
-    """Estimate a night minus an earlier one for each measure, from one sample of all labels so far.
+    """Estimate night `later` minus night `earlier` for each measure of watch `name`, from all labels so far.
 
-    The confidence is that of a night with a single comparison.
+    The intervals have the confidence of a night with a single comparison. A night is a dated run of the watched index.
 
     Raises
     ------
     StateError
         If items of the last night are unjudged.
+    KeyError
+        If the watch has no night of one of these dates.
     """
     settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
     steps = {of_night[0].night: of_night[0].date for of_night in by_night(nights)}

@@ -23,9 +23,12 @@ from activeeval.scoring.unjudged import UnjudgedBounds, unjudged_bounds
 class NightUnjudged:
     """Bounds of a night's values over its unjudged items.
 
+    A night is a dated run of the watched index.
+
     Attributes
     ----------
     date : str
+        Date of the night.
     bounds : tuple of UnjudgedBounds
         By measure; empty if no item of its lists is judged yet.
     n_unjudged : int
@@ -42,12 +45,14 @@ def unjudged_of_last_night(
 ) -> NightUnjudged:
     """Bound the values of a watch's last night for each of its measures, over the unjudged items of its lists.
 
-    All labels so far and grades from other sources are known.
+    Labels of all nights and grades from other sources count as known. A night is a dated run of the watched index.
 
     Parameters
     ----------
     budgets : sequence of int
-        As in `activeeval.scoring.unjudged.unjudged_bounds`.
+        Numbers of further judgments: for each, the bounds after that many are computed too.
+    progress : callable
+        Called with a text that names the next step.
 
     Raises
     ------
@@ -69,13 +74,16 @@ def unjudged_of_last_night(
 
 
 def _grades_of(left: NightRecord, labels: Mapping[Pair, int]) -> dict[Pair, int]:
-    """Collect all known grades for the queries of a watch; labels of its judges override other sources."""
+    """Collect all known grades by (query, document); labels of the watch's judges override other sources.
+
+    `left` is the record of the last night (a dated run of the watched index).
+    """
     queries = set(left.queries)
     grades = {pair: grade for pair, (grade, _) in left.known_grades.items() if pair[0] in queries}
     return grades | {pair: grade for pair, grade in labels.items() if grade >= 0}
 
 
 def _as_judgments(grades: Mapping[Pair, int]) -> Qrels:
-    """Convert grades by query and document to judgments."""
+    """Convert grades by (query, document) to a table of judgments."""
     queries, docs = (Texts.from_list([pair[k] for pair in grades]) for k in (0, 1))
     return Qrels(queries, docs, np.array(list(grades.values()), dtype=np.int64), "the labels so far")

@@ -39,7 +39,7 @@ from activeeval.report.rendering import Cell
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Night(PrintableResult):
-    """Result of a night of a watch.
+    """Result of a night (a dated run) of a watch.
 
     Attributes
     ----------
@@ -54,17 +54,17 @@ class Night(PrintableResult):
 
     @property
     def exit_code(self) -> int:
-        """0 fine, 10 worse (an alarm), 11 undecided or items are unjudged."""
+        """Exit code of the command line: 0 fine, 10 worse (an alarm), 11 undecided or items are unjudged."""
         return self.says.exit_code
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences about the night, alarms first."""
+        """Sentences about the night (a dated run), alarms first."""
         return [*night_sentences(self.says), *([] if self.says.findings else [waiting_sentence(self.says)])]
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """Values and changes of the night."""
+        """Values and changes of the night (a dated run)."""
         return night_table(self.says) if self.says.findings else []
 
     @property
@@ -79,7 +79,7 @@ class Night(PrintableResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Nights(PrintableResult):
-    """Results of the nights of a watch in order.
+    """Results of the nights (dated runs) of a watch in order.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Nights(PrintableResult):
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """A row for each night and measure."""
+        """A row for each night (a dated run) and measure."""
         return series_table(self.nights)
 
     @property
@@ -107,13 +107,13 @@ class Nights(PrintableResult):
         return [meaning(night) for night in self.nights[-1:]]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return the rows of all nights, as the command line prints them."""
+        """Return the rows of all nights (dated runs), as the command line prints them."""
         rows = [row for night in self.nights for row in rows_of(night)]
         return rows + [change_row(change, self.nights[-1].settings) for change in self.spans]
 
 
 class NightOptions(TypedDict, total=False):
-    """Further options of `Watch.night`.
+    """Further options of `Watch.night`, which draws a night (a dated run).
 
     Attributes
     ----------
@@ -154,7 +154,9 @@ class WatchOptions(TypedDict, total=False):
 
 @dataclass(slots=True, eq=False)
 class Watch(StoreHandle):
-    """A watch in a store, opened by `open_watch`; `close`, or the end of a ``with``, closes the store.
+    """A watch (an index followed from night to night) in a store, opened by `open_watch`.
+
+    `close`, or the end of a ``with``, closes the store.
 
     Attributes
     ----------
@@ -178,12 +180,12 @@ class Watch(StoreHandle):
 
     @property
     def campaign(self) -> StoredCampaign:
-        """The campaign in which the last night is judged, for writing sheets and claiming items."""
+        """The campaign in which the last night (a dated run) is judged, for writing sheets and claiming items."""
         return StoredCampaign(self.store, estimate_last_night(self.store, self.name).campaign)
 
     @checked
     def night(self, run: Any, date: str | None = None, **options: Unpack[NightOptions]) -> Night:
-        """Draw a night for a run, and return its results so far.
+        """Draw a night (a dated run of the watch) for a run, and return its results so far.
 
         Parameters
         ----------
@@ -192,6 +194,11 @@ class Watch(StoreHandle):
             For example 2026-11-25; by default today.
         options
             `NightOptions`: judged, oracle, replace, documents, queries, machine_is_truth.
+
+        Raises
+        ------
+        InputError
+            If an input cannot be read, the date has a night already or precedes the last, or the oracle lacks a grade.
         """
         check_names(options, NightOptions)
         truth, oracle = options.get("machine_is_truth", False), options.get("oracle")
@@ -209,7 +216,7 @@ class Watch(StoreHandle):
 
     @checked
     def submit(self, judged: Any = None, judge: str | None = None, *, machine_is_truth: bool = False) -> Night:
-        """Import judgments, draw labels on suspicion if the last night looks bad, and return its results.
+        """Import judgments, draw labels on suspicion if the last night (a dated run) looks bad, and return its results.
 
         Parameters
         ----------
@@ -217,6 +224,11 @@ class Watch(StoreHandle):
             Judged sheets, of the last night or earlier ones; by default the judgments already in the store.
         judge : str, optional
             Name of the judge, for sources that name none.
+
+        Raises
+        ------
+        InputError
+            If the watch has no night, a source cannot be read, or a sheet is of no night of the watch.
         """
         numbered = enumerate(sources_of(judged), 1)
         sources = {
@@ -226,24 +238,35 @@ class Watch(StoreHandle):
         return self._last(take_judgments(self.store, self.name, sources, name, machine_is_truth=machine_is_truth))
 
     def status(self) -> Night:
-        """Return the results of the last night, after sharing late judgments among all nights."""
+        """Copy late judgments to other nights (dated runs) with the same items; return the last night's results."""
         return self._last(WatchStep(shared=share_labels(self.store, self.name)))
 
     @checked
     def estimate(self, begin: str = "", end: str = "") -> Nights:
-        """Return the results of each night; for two dates, also the change between them by all labels so far.
+        """Return the results of each night (a dated run); for two dates, also the change between them by all labels.
 
         Parameters
         ----------
         begin, end : str
             Dates of nights; by default the first and the last.
+
+        Raises
+        ------
+        InputError
+            If the watch has no night of one of these dates.
         """
         share_labels(self.store, self.name)
         return nights_of(self.store, self.name, begin, end)
 
     @checked
     def report(self, path: Any, *, force: bool = False) -> str:
-        """Write a report of the nights, .md with a chart beside it, and return the name of the file."""
+        """Write a report of the nights (dated runs), .md with a chart beside it, and return the name of the file.
+
+        Raises
+        ------
+        InputError
+            If the name does not end in .md, or the file exists and `force` is not set.
+        """
         share_labels(self.store, self.name)
         name = str(os.fspath(path))
         if not name.endswith(".md"):
@@ -254,14 +277,14 @@ class Watch(StoreHandle):
         return name
 
     def _last(self, step: WatchStep) -> Night:
-        """Build the result of the last night, and issue its warnings."""
+        """Build the result of the last night (a dated run), and issue its warnings; `step` is what a call did."""
         says = estimate_last_night(self.store, self.name)
         warn_of([("", says.cautions)])
         return Night(says=says, step=step)
 
 
 def nights_of(store: Store, name: str, begin: str = "", end: str = "") -> Nights:
-    """Read the results of nights, and the change between two given dates."""
+    """Estimate the nights (dated runs) of watch `name` from `begin` to `end`; for two dates also their change."""
     nights = estimate_nights(store, name, begin, end)
     spans = change_between(store, name, begin, end) if begin and end and begin < end else []
     return Nights(nights=nights, spans=spans)
@@ -279,7 +302,7 @@ def create_watch(
     seed: int | None = None,
     **options: Unpack[WatchOptions],
 ) -> Watch:
-    """Set up a watch in a store, which is created if it does not exist.
+    """Set up a watch (an index followed from night to night) in a store, created if it does not exist.
 
     Parameters
     ----------
@@ -296,6 +319,11 @@ def create_watch(
         Seed of the random numbers that all nights share; by default a new one.
     options
         `WatchOptions`: segments, half_width, scope, false_alarms, reference, ….
+
+    Raises
+    ------
+    InputError
+        If the name is taken, or a setting is not valid.
 
     Examples
     --------
@@ -321,7 +349,7 @@ def create_watch(
 
 @checked
 def open_watch(url: Any, name: str) -> Watch:
-    """Open an existing watch.
+    """Open an existing watch (an index followed from night to night); `url` is a file or a database address.
 
     Raises
     ------

@@ -24,6 +24,8 @@ ORACLE = "oracle"
 class WatchStep:
     """Changes that one call made to a watch.
 
+    A night is a dated run of the watched index.
+
     Attributes
     ----------
     drawn, more : NightDraw or None
@@ -52,12 +54,18 @@ def take_night(
     progress: Progress = lambda what: None,
     begun: Begun = lambda step: None,
 ) -> WatchStep:
-    """Draw a night; with a scripted judge also judge it, and draw and judge labels on suspicion if it looks bad.
+    """Draw a night of watch `name`; with a scripted judge also judge it, and draw further labels if it looks bad.
+
+    A night is a dated run of the watched index.
 
     Parameters
     ----------
+    script : ScriptedAnswers, optional
+        The grades with which a scripted judge answers.
+    progress : callable
+        Called with a text that names the next step.
     begun : callable
-        Called with the stored step, before anything later can fail.
+        Called with what was drawn as soon as it is stored, before anything later can fail.
     """
     if script is not None:
         tonight = replace(tonight, largest=max(script.grades.values(), default=0), answers=script.grades)
@@ -83,14 +91,20 @@ def take_judgments(
     progress: Progress = lambda what: None,
     begun: Begun = lambda step: None,
 ) -> WatchStep:
-    """Import judgments, and draw labels on suspicion if the last night is judged and looks bad.
+    """Import judgments, and draw labels on suspicion (further labels) if the last night is judged and looks bad.
+
+    A night is a dated run of the watched index.
 
     Parameters
     ----------
-    sources
-        As in `activeeval.campaigns.import_judgments.take_files`; empty if judgments came by the judging page.
+    sources : sequence of str, or mapping of str to str or Judgments
+        Files; or by display name, files or judgments in memory. Empty if the judgments are in the store already.
+    judge : str, optional
+        Name of the judge, for sources that name none.
+    machine_is_truth : bool
+        Accept graders' grades in the sources as labels.
     begun : callable
-        As in `take_night`.
+        Called with the result of the import, before labels on suspicion are drawn.
     """
     last_night(store, name)
     how = {"machine_is_truth": machine_is_truth}
@@ -103,11 +117,14 @@ def take_judgments(
 def draw_if_suspicious(
     store: Store, name: str, grades: Mapping[Pair, int] | None, *, progress: Progress = lambda what: None
 ) -> NightDraw | None:
-    """Draw labels on suspicion if the last night looks bad; otherwise return None."""
+    """Draw labels on suspicion (further labels) if the last night (a dated run) looks bad; otherwise return None.
+
+    `grades` are the answers of a scripted judge, None if people judge.
+    """
     return draw_more(store, name, grades, progress=progress) if estimate_last_night(store, name).looks_bad else None
 
 
 def _judge(store: Store, drawn: NightDraw, script: ScriptedAnswers) -> None:
-    """Judge a drawn sample with a scripted judge."""
+    """Judge all items of a drawn sample with a scripted judge, and store the grades."""
     for _ in judge_all(store, drawn.campaign, ORACLE, script.grades, machine=script.machine):
         pass

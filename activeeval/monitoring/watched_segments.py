@@ -29,18 +29,19 @@ from activeeval.sampling.segment_budgets import SegmentGoals
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightPlan:
-    """Sampling plan of a night.
+    """Sampling plan of a night (a dated run).
 
     Attributes
     ----------
     beside : tuple of Target
-        Tonight's values in the named segments: they influence sampling rates after the questions.
+        Targets in addition to the questions: tonight's values in the segments with a half-width.
     weights : tuple of float
-        Weights of the questions, then of these.
+        Weights of the questions, then of `beside`, in the sampling rates; "equal" for one weight.
     enough : float or None
-        Threshold at which all half-widths should be reached; None if there are none.
+        Threshold of the sample at which all half-widths should be reached: an item is drawn if its random number is
+        below threshold times rate. None spends the whole budget.
     notes : tuple of Note or Caution
-        Number of labels needed.
+        Messages on the number of labels needed.
     """
 
     beside: tuple[Target, ...] = ()
@@ -56,7 +57,16 @@ def plan_night(
     segments: Segments | None,
     in_hand: EarlierLabels,
 ) -> NightPlan:
-    """Plan a night: for its whole budget, or for half-widths if some are set.
+    """Plan a night: for its whole budget, or for half-widths in segments (groups of queries) if some are set.
+
+    A night is a dated run of the watched index.
+
+    Parameters
+    ----------
+    questions : sequence of QuestionTarget
+        Tonight's values, and its differences from other runs.
+    in_hand : EarlierLabels
+        Labels and inclusion probabilities of earlier nights, by item of the pool.
 
     Raises
     ------
@@ -88,14 +98,20 @@ def plan_night(
 
 
 def answers_by_segment(sample: DrawnSample, segments: Segments | None) -> list[SampleAnswer]:
-    """Estimate the values of a night in each segment with enough judgments."""
+    """Estimate the values of a night (a dated run) in each segment (group of queries) with enough judged queries.
+
+    Without segments the list is empty.
+    """
     if segments is None:
         return []
     return by_segment(sample, [each for each in sample.made_for if not each.versus], segments)[0]
 
 
 def _price(goals: SegmentGoals, least: LeastLabels, budget: float) -> Note | Caution:
-    """Note the number of labels that the half-widths need tonight."""
+    """Note the number of labels that the half-widths need tonight; a warning if it exceeds the budget.
+
+    `least` is the plan for the half-widths. Numbers are in mean items (the cost of an average item).
+    """
     numbers: dict[str, Told] = {"goals": str(goals), "needed": rounded_up(least.cost), "budget": budget}
     if least.cost > budget:
         return Caution("warning", "night too dear", numbers)
@@ -103,7 +119,11 @@ def _price(goals: SegmentGoals, least: LeastLabels, budget: float) -> Note | Cau
 
 
 def _too_few_queries(names: Sequence[str | None], prospects: Sequence[Prospect]) -> list[Caution]:
-    """Warn about segments that will have too few judged queries for an estimate."""
+    """Warn about segments that will have too few judged queries for an estimate.
+
+    `names` and `prospects` (predicted precision and number of queries) are aligned; a name of None is a question about
+    all queries.
+    """
     few = [
         name
         for name, prospect in zip(names, prospects, strict=True)

@@ -39,7 +39,7 @@ def recipe_forest(seed: int) -> ForestGradeModel:
 
 
 def recipe_beliefs(training: GeneratedPool, evaluated: GeneratedPool, seed: int) -> GradeBeliefs:
-    """Predict grade probabilities by a forest fitted to training items and calibrated out of fold."""
+    """Predict grade probabilities of a pool by a forest fitted to another one, and calibrated out of fold on that."""
     forest, queries = recipe_forest(seed), training.pool.item_queries
     out_of_fold = cross_fitted_probs(forest, training.features, training.grades, queries, rng=seed)
     probs = forest.fit(training.features, training.grades).predict_proba(evaluated.features)
@@ -47,7 +47,10 @@ def recipe_beliefs(training: GeneratedPool, evaluated: GeneratedPool, seed: int)
 
 
 def pooled(pool: QueryPool, scores: Sequence[Floats], listed: int = LISTED) -> tuple[QueryPool, Ints, list[Rankings]]:
-    """Restrict a pool to the top items of rankers; return the pool at unit costs, the row numbers and the top lists.
+    """Restrict a pool to the first `listed` items of each ranker; all items then have the same cost.
+
+    `scores` has an array of shape (n_items,) for each ranker. Return the smaller pool, the row numbers of its items in
+    the original pool, and the rankers' lists.
 
     Examples
     --------
@@ -64,11 +67,11 @@ def pooled(pool: QueryPool, scores: Sequence[Floats], listed: int = LISTED) -> t
 
 
 def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[], Saving]]:
-    """Prepare the demonstration; return a function for each measure's title that runs its simulation.
+    """Prepare the demonstration; return, by the measure's title, functions that run its simulation.
 
-    The new ranker orders by the expected grade of a forest trained on a tenth of the queries, the old one by the same
-    with noise. The pool holds the first 20 items of either, and all items have the same cost. Pool and model are built
-    before the functions are returned.
+    A simulation draws `repetitions` samples. The new ranker orders by the expected grade of a forest trained on a tenth
+    of the queries, the old one by the same with noise. The pool holds the first 20 items of either, and all items have
+    the same cost. Pool and model are built before the functions are returned.
     """
     pool_rng, noise_rng, simulation_rng = np.random.default_rng(seed).spawn(3)
     training, others = generate_pool(n_queries, pool_rng).split(max(n_queries // 10, 1))
@@ -79,7 +82,7 @@ def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[
     budgets = round_budgets(pool.n_items, float(np.diff(pool.query_offsets).max()))
 
     def saving(title: str, measure: SampledMeasure, seeds: np.random.Generator) -> Saving:
-        """Simulate random queries and the default method for one measure."""
+        """Simulate random queries and the default method for the measure called `title`, drawing from `seeds`."""
         methods = {"passive": METHODS["passive"], "sampled": default_method(measure)}
         target = Target(measure, new, old)
         designs = {name: m.design(target, **beliefs.for_method(m, MAX_GRADE + 1)) for name, m in methods.items()}
@@ -93,6 +96,13 @@ def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[
 
 def round_budgets(n_items: int, dearest: float) -> list[float]:
     """List budgets of round numbers, doubling, each at least the cost of the most expensive query.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items of the pool.
+    dearest : float
+        Cost of the most expensive query, in items.
 
     Examples
     --------

@@ -77,7 +77,10 @@ def write_example(folder: str | Path) -> list[str]:
 def _write_judged(
     path: Path, files: Mapping[str, Callable[[Path], None]], pairs: Mapping[tuple[str, str], int]
 ) -> None:
-    """Draw the README's sample from fresh copies of the files, and write its sheet with all grades filled in."""
+    """Draw the README's sample from fresh copies of the files, and write its sheet with all grades filled in.
+
+    `files` has the function that writes each file; `pairs` has the grade of each (query, document).
+    """
     with TemporaryDirectory() as name:
         place = Path(name)
         for file, write in files.items():
@@ -96,12 +99,15 @@ def _write_judged(
 
 
 def _ids(queries: NDArray[Any], documents: NDArray[Any], rows: Ints) -> tuple[Texts, Texts]:
-    """Select query and document ids of rows as Texts."""
+    """Select the query and document ids of the row numbers `rows`."""
     return Texts.from_array(queries[rows]), Texts.from_array(documents[rows])
 
 
 def _best(owners: Ints, scores: Floats) -> tuple[Ints, Ints, Floats]:
-    """Select the top documents of each query: their rows best first, ranks and scores."""
+    """Select the first 20 documents of each query by score: their row numbers, best first, ranks from 1, and scores.
+
+    `owners`, shape (n,), has the query number of each row, in ascending order.
+    """
     order = np.lexsort((-scores, owners))
     ranks = np.arange(order.size) - np.searchsorted(owners, owners) + 1
     is_top = ranks <= DEPTH

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def saving_words(saving: Saving) -> str:
-    """Describe a saving in a sentence: the precision of a budget, and the judgments of random queries for the same."""
+    """Describe a saving in a sentence: the half-width of a budget, and the budget of random queries for the same."""
     compared = saving.compared
     if compared is None:
         return f"{saving.title}: no budget reaches what another does; more queries would show it."
@@ -27,7 +27,7 @@ def saving_words(saving: Saving) -> str:
 
 
 def savings_rows(savings: Sequence[Saving]) -> list[dict[str, str]]:
-    """Build a row for each measure and method with the half-width of each budget."""
+    """Build a row for each measure and method with the half-width that each budget gives."""
     return [
         {"measure": saving.title, "judged": label}
         | {amount(budget): f"{half:.3g}" for budget, half in zip(saving.budgets, halves, strict=True)}

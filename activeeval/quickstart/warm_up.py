@@ -52,7 +52,7 @@ def warm_up(progress: Callable[[str], object] = lambda what: None) -> None:
 
 
 def _runs(folder: Path) -> tuple[str, str]:
-    """Write two small runs and return their file names."""
+    """Write two small runs to a folder and return their file names."""
     generated = generate_pool(30, np.random.default_rng(0))
     pool, names = generated.pool, []
     ranking = ranked_by_expected_grade(pool, np.eye(5)[generated.grades])

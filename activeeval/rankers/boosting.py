@@ -39,23 +39,29 @@ ListMeasure = Literal["ndcg", "ap"]
 
 
 class Edges(Protocol):
-    """Edges of weak rankers, under the distribution that given scores induce."""
+    """Computes the edges ρ of weak rankers: how well each orders the items, from −1 (all wrong) to 1 (all right).
+
+    Lists or pairs that the current scores order badly weigh more.
+    """
 
     def __call__(self, scores: Floats) -> Floats:
-        """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak)."""
+        """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak), at scores of all items."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairEdges:
-    """Edges on pairs, Σ D(u, v) (f(x_u) − f(x_v))."""
+    """Edges Σ D(u, v) (f(x_u) − f(x_v)) on pairs; `weak`, shape (n_items, n_weak), has the weak rankers' values f.
+
+    The gradient of `term` (loss of the pairs) gives the distribution D.
+    """
 
     weak: Floats
     term: Term
 
     @classmethod
     def of(cls, weak: Floats, lists: JudgedLists, part: Part) -> Self:
-        """Build the edges on the pairs of lists, for weak ranker values of shape (n_items, n_weak)."""
+        """Build the edges on the pairs of lists (`part` as in `JudgedLists`); `weak` has shape (n_items, n_weak)."""
         return cls(weak, PairExponential(part).on(lists))
 
     def __call__(self, scores: Floats) -> Floats:
@@ -71,8 +77,11 @@ class ListEdges:
     Attributes
     ----------
     performances : ndarray, shape (2, n_weak, n_lists)
+        E of every weak ranker on every list, as it is and reversed.
     labels : ndarray, shape (n_items,)
+        Gains 2^y − 1, or relevance 0 or 1.
     spans : ListSpans
+        Range of items of each list.
     measure : {"ndcg", "ap"}
     """
 
@@ -83,7 +92,10 @@ class ListEdges:
 
     @classmethod
     def of(cls, weak: Floats, lists: JudgedLists, part: Part, measure: ListMeasure = "ndcg") -> Self:
-        """Compute the measure of every weak ranker, in both directions, on every list."""
+        """Compute the measure of every weak ranker, as it is and reversed, on every list; `weak` is (n_items, n_weak).
+
+        InputError is raised if a grade is too large for its gain, or no list has two different grades.
+        """
         if lists.grades.max() > LARGEST_GRADE:
             raise InputError(f"grades holds {lists.grades.max()}, gains 2^y − 1 go up to a grade of {LARGEST_GRADE}")
         grades, spans = lists.grades.astype(np.float64), lists.spans(part)
@@ -102,12 +114,12 @@ class ListEdges:
         return np.asarray(self.performances @ (shares / shares.sum()))
 
     def mean(self, scores: Floats) -> float:
-        """Compute the mean of E over the lists."""
+        """Compute the mean of the measure E over the lists, ordered by scores of shape (n_items,)."""
         return float(performances(scores, self.labels, self.spans, self.measure).mean())
 
 
 def performances(scores: Floats, labels: Floats, spans: ListSpans, measure: ListMeasure) -> Floats:
-    """Compute nDCG of gains, or AP of binary relevance, of each list ordered by scores, shape (n_lists,)."""
+    """Compute nDCG or AP of each list ordered by scores, shape (n_lists,); `labels` are gains, or relevance for AP."""
     from activeeval.core.kernels.learning import losses
 
     out = np.empty(spans.starts.size)
@@ -123,13 +135,14 @@ def boost(
     max_repeats: int | None = None,
     accepts: Callable[[Floats, Floats], bool] = lambda before, after: True,
 ) -> tuple[Floats, Floats]:
-    """Boost weak rankers; return their weights before the first round and after each, and the edges of the rounds.
+    """Boost weak rankers: in each round take the one with the largest weighted edge, and add it to the scores.
 
     Parameters
     ----------
     weak : array of float, shape (n_items, n_weak)
         Values of the weak rankers minus their minimum in each query; columns of 0 are never taken.
     terms : sequence of (weight, Edges)
+        The edge of a round is the weighted sum of these edges.
     n_iter : int
         Largest number of rounds; boosting ends early if no edge is positive.
     max_repeats : int, optional
@@ -141,7 +154,9 @@ def boost(
     Returns
     -------
     path : ndarray, shape (n_rounds + 1, n_weak)
+        Weights of the weak rankers before the first round and after each.
     edges : ndarray, shape (n_rounds,)
+        Edge of the weak ranker of each round.
     """
     path, scores = [np.zeros(weak.shape[1])], np.zeros(weak.shape[0])
     edges_taken: list[float] = []
@@ -173,12 +188,12 @@ def boost(
 
 
 def _edges(terms: Sequence[tuple[float, Edges]], scores: Floats) -> Floats:
-    """Sum the weighted edges of all terms."""
+    """Sum the weighted edges of all terms, shape (2, n_weak)."""
     return np.asarray(np.sum([weight * edge(scores) for weight, edge in terms], axis=0))
 
 
 class BoostedRanker(StagedRanker):
-    """Base of the boosted rankers."""
+    """Base of the boosted rankers; parameters as in `RankBoost`."""
 
     def __init__(self, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None) -> None:
         """Store the parameters; `fit` checks them."""
@@ -187,11 +202,11 @@ class BoostedRanker(StagedRanker):
         self.n_thresholds = n_thresholds
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        """Build the weighted edges that a subclass boosts."""
+        """Build the weighted edges to boost, for weak ranker values (n_items, n_weak); implemented by subclasses."""
         raise TypeError("a subclass defines the edges to boost")
 
     def _acceptance(self, terms: Sequence[tuple[float, Edges]]) -> Callable[[Floats, Floats], bool]:
-        """Return the acceptance test of a round; here every round is accepted."""
+        """Return the test, from scores before and after a round, whether the round is accepted; here it always is."""
         return lambda before, after: True
 
     def _check_parameters(self) -> None:
@@ -202,7 +217,10 @@ class BoostedRanker(StagedRanker):
                 whole_number(value, name, 1)
 
     def _columns(self, features: NDArray[Any]) -> Floats:
-        """Compute the weak rankers' values: scaled features, or indicators at equally spaced thresholds."""
+        """Compute the weak rankers' values, shape (n, n_weak).
+
+        These are the scaled features, or indicators that a feature is above each of equally spaced thresholds.
+        """
         scaled = super()._columns(features)
         if self.n_thresholds is None:
             return scaled
@@ -216,7 +234,7 @@ class BoostedRanker(StagedRanker):
         self.scales_ = np.where(widths > 0, widths, 1.0)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
-        """Boost the weak rankers and store their weights after each round."""
+        """Boost the weak rankers (`columns`, shape (n_items, n_weak)) and store their weights after each round."""
         weak = within_queries(columns, lists)
         terms = self._terms(weak, lists)
         path, self.edges_ = boost(weak, terms, int(self.n_iter), self.max_repeats, self._acceptance(terms))
@@ -267,6 +285,7 @@ class RankBoost(BoostedRanker):
     """
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
+        """Build the edges on all pairs of different grades."""
         return ((1.0, PairEdges.of(weak, lists, "all")),)
 
 
@@ -333,6 +352,7 @@ class AdaRank(BoostedRanker):
             raise InputError(f"tol must not be negative, got {self.tol!r}")
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, ListEdges]]:
+        """Build the edges on whole lists, by the chosen measure."""
         return ((1.0, ListEdges.of(weak, lists, "all", self.measure)),)
 
     def _acceptance(self, terms: Sequence[tuple[float, Any]]) -> Callable[[Floats, Floats], bool]:

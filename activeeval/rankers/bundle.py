@@ -38,8 +38,11 @@ class Solution:
     ----------
     weights : ndarray, shape (n_columns,)
     objective, gap : float
+        The objective at the weights, and an upper bound of its excess over the minimum.
     n_iter : int
+        Number of cuts.
     converged : bool
+        True if the gap is within the tolerance.
     """
 
     weights: Floats
@@ -51,20 +54,29 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """The objective ½‖w‖² + C · R(w), with R(w) a loss of the scores Xw."""
+    """The objective ½‖w‖² + C · R(w), with R(w) a loss (`term`) of the scores Xw.
+
+    `columns` is X, shape (n_items, n_columns).
+    """
 
     columns: Floats
     term: Term
     C: float
 
     def cut(self, weights: Floats) -> tuple[float, Floats, float]:
-        """Compute the objective, and slope and intercept of the cut of R, at given weights."""
+        """Compute the objective at given weights, and slope a and intercept b of the cut R(w) ≥ aᵀw + b made there.
+
+        A cut is a lower bound of R by its subgradient.
+        """
         loss, pulls = self.term(self.columns @ weights)
         slope = pulls @ self.columns
         return 0.5 * float(weights @ weights) + self.C * loss, slope, loss - float(slope @ weights)
 
     def best_between(self, start: Floats, end: Floats, objective: float) -> tuple[Floats, float]:
-        """Find the best weights on the line from start to end by bisection of its slope."""
+        """Find the best weights on the line from start to end by bisection on the objective's slope along the line.
+
+        `objective` is the value at the start. Return the best weights and their objective.
+        """
         step = end - start
         scores, step_scores = self.columns @ start, self.columns @ step
         best, low, high = 0.0, 0.0, 1.0
@@ -84,7 +96,10 @@ class Objective:
 
 @dataclass(slots=True, eq=False)
 class _Bundle:
-    """The current cuts and the number of programs since each was last active."""
+    """The current cuts R(w) ≥ aᵀw + b: slopes a, shape (t, n_columns), intercepts b (`heights`), shape (t,).
+
+    `idle`, shape (t,), counts the quadratic programs since each cut was last active.
+    """
 
     slopes: Floats
     heights: Floats = field(default_factory=lambda: np.zeros(0))
@@ -98,7 +113,10 @@ class _Bundle:
         self.idle = np.append(self.idle[keep], 0)
 
     def least(self, C: float) -> tuple[Floats, float]:
-        """Compute the weights that minimise ½‖w‖² + C · model, and a lower bound of the objective."""
+        """Compute the weights that minimise ½‖w‖² + C · model, and this minimum, a lower bound of the objective.
+
+        The model is the maximum of the cuts; C is the weight of the loss.
+        """
         multipliers = _on_simplex(C * (self.slopes @ self.slopes.T), self.heights)
         self.idle = np.where(multipliers > 1e-8, 0, self.idle + 1)
         weights = -C * (multipliers @ self.slopes)
@@ -106,7 +124,13 @@ class _Bundle:
 
 
 def _on_simplex(quadratic: Floats, linear: Floats) -> Floats:
-    """Minimise ½ λᵀQλ − bᵀλ over λ ≥ 0 with Σ λ = 1."""
+    """Minimise ½ λᵀQλ − bᵀλ over λ ≥ 0 with Σ λ = 1; Q (`quadratic`) has shape (t, t), b (`linear`) and λ (t,).
+
+    Raises
+    ------
+    SolverError
+        If the solver gives no finite solution.
+    """
     n = linear.size
     if n == 1:
         return np.ones(1)
@@ -132,9 +156,11 @@ def least_regularised(columns: Floats, term: Term, C: float, tol: float, max_ite
     Parameters
     ----------
     columns : array of float, shape (n_items, n_columns)
+        X: the scores are Xw.
     term : Term
         R as a loss of the scores, shape (n_items,).
     C : float
+        Weight of R.
     tol : float
         Largest gap, as a share of the objective.
     max_iter : int

@@ -65,14 +65,17 @@ class FocusedSVM(MarginRanker):
     def __init__(
         self, beta: float = 0.5, C: float = 10.0, standardize: bool = True, tol: float = 1e-4, max_iter: int = 1000
     ) -> None:
+        """Store the parameters; `fit` checks them."""
         super().__init__(C, standardize, tol, max_iter)
         self.beta = beta
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         closed_share(self.beta, "beta")
         super()._check_parameters()
 
     def _loss(self) -> Loss:
+        """Build the loss: average precision among the top items, pairwise hinge between them and the rest."""
         return FocusedLoss(ListwiseAP("top"), PairHinge("top"), float(self.beta))
 
 
@@ -120,14 +123,17 @@ class FocusedBoost(BoostedRanker):
     def __init__(
         self, beta: float = 0.5, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None
     ) -> None:
+        """Store the parameters; `fit` checks them."""
         super().__init__(n_iter, max_repeats, n_thresholds)
         self.beta = beta
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         closed_share(self.beta, "beta")
         super()._check_parameters()
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
+        """Build the weighted edges: nDCG of the top items' lists, and pairs of the top with the rest."""
         beta = float(self.beta)
         return ((beta, ListEdges.of(weak, lists, "top")), (1.0 - beta, PairEdges.of(weak, lists, "top")))
 
@@ -173,12 +179,15 @@ class FocusedNet(GradientRanker):
     """
 
     def __init__(self, beta: float = 0.5, n_iter: int = 50, standardize: bool = True) -> None:
+        """Store the parameters; `fit` checks them."""
         super().__init__(n_iter, standardize)
         self.beta = beta
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         closed_share(self.beta, "beta")
         super()._check_parameters()
 
     def _loss(self) -> Loss:
+        """Build the loss: permutation cross entropy among the top items, logistic loss between them and the rest."""
         return FocusedLoss(PermutationCrossEntropy("top"), PairLogistic("top"), float(self.beta))

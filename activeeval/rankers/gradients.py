@@ -13,7 +13,10 @@ from activeeval.rankers.losses import Loss, PairLogistic, TopKLikelihood, TopOne
 
 
 class GradientRanker(StagedRanker):
-    """Base of the rankers that run L-BFGS from w = 0; its first n steps do not depend on the total number."""
+    """Base of the rankers that run L-BFGS from w = 0.
+
+    Their first n steps do not depend on the total number of steps.
+    """
 
     def __init__(self, n_iter: int = 50, standardize: bool = True) -> None:
         """Store the parameters; `fit` checks them."""
@@ -21,7 +24,7 @@ class GradientRanker(StagedRanker):
         self.standardize = standardize
 
     def _loss(self) -> Loss:
-        """Build the loss that a subclass minimises."""
+        """Build the loss to minimise; implemented by subclasses."""
         raise TypeError("a subclass defines the loss to minimise")
 
     def _check_parameters(self) -> None:
@@ -29,11 +32,14 @@ class GradientRanker(StagedRanker):
         whole_number(self.n_iter, "n_iter", 1)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
-        """Minimise the loss by L-BFGS and store the weights after each step."""
+        """Minimise the loss by L-BFGS and store the weights after each step.
+
+        `columns`, shape (n_items, n_features), has the scaled features of each item of the lists.
+        """
         term, differences = self._loss().on(lists), within_queries(columns, lists)
 
         def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
-            """Compute the loss and its gradient by the weights."""
+            """Compute the loss and its gradient by the weights, shape (n_features,)."""
             value, pulls = term(differences @ weights)
             return value, pulls @ differences
 
@@ -90,6 +96,7 @@ class RankNet(GradientRanker):
     """
 
     def _loss(self) -> Loss:
+        """Build the logistic loss of all pairs of different grades."""
         return PairLogistic()
 
 
@@ -122,6 +129,7 @@ class ListNet(GradientRanker):
     """
 
     def _loss(self) -> Loss:
+        """Build the cross entropy of the top-one probabilities."""
         return TopOneCrossEntropy()
 
 
@@ -168,18 +176,21 @@ class ListMLE(GradientRanker):
     def __init__(
         self, k: int = 10, n_iter: int = 50, standardize: bool = True, rng: np.random.Generator | int | None = None
     ) -> None:
+        """Store the parameters; `fit` checks them."""
         super().__init__(n_iter, standardize)
         self.k = k
         self.rng = rng
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         whole_number(self.k, "k", 1)
         super()._check_parameters()
 
     def _loss(self) -> Loss:
+        """Build the likelihood of the first k positions."""
         return TopKLikelihood(int(self.k))
 
     def _tie_order(self, grades: Ints) -> Floats:
-        """Draw random sort keys in [0, 1) for items with grades above 0; others keep the order of the base class."""
+        """Draw random sort keys in [0, 1) for items with grades above 0; other items keep their present order."""
         uniforms = np.random.default_rng(self.rng).random(grades.size)
         return np.where(grades > 0, uniforms, super()._tie_order(grades))

@@ -15,7 +15,9 @@ from activeeval.core.types import Ints
 def training_items(
     X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None
 ) -> tuple[NDArray[Any], Ints, Ints | None]:
-    """Validate features, grades and, if given, query ids; queries are returned as numbers from 0; n rows each.
+    """Validate features, grades and, unless None, query ids of n rows.
+
+    Return features (n, n_features), grades (n,), and query numbers from 0 (n,), or None without query ids.
 
     Raises
     ------
@@ -30,7 +32,7 @@ def training_items(
 
 
 def refuse_missing(features: NDArray[Any]) -> None:
-    """Raise InputError at the first missing value."""
+    """Raise InputError at the first missing value (NaN) of the features."""
     # The minimum is NaN if any value is; it needs no mask of the matrix's size.
     if features.size and np.isnan(features.min()):
         row, column = np.argwhere(np.isnan(features))[0]
@@ -40,10 +42,12 @@ def refuse_missing(features: NDArray[Any]) -> None:
 def grouped_items(X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None) -> tuple[NDArray[Any], Ints, Ints]:
     """Validate features, grades and query ids for a ranker that compares items of one query.
 
+    Return features (n, n_features), grades (n,), and query numbers from 0 (n,).
+
     Raises
     ------
     InputError
-        At the first invalid or missing value.
+        At the first invalid or missing value, or if `query_ids` is None.
     """
     features, whole, codes = training_items(X, grades, query_ids)
     if codes is None:

@@ -83,7 +83,7 @@ class ExpectedGradeRanker(_ItemRanker):
 
 
 class ForestRegressionRanker(Forests, _ItemRanker):
-    """Rank by a random forest's regression of the grade (RF_reg).
+    """Rank by a random forest's regression of the grade (the ranker RF_reg of Sawade et al. 2013).
 
     Parameters
     ----------

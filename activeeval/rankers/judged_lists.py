@@ -32,7 +32,9 @@ class JudgedLists:
     rows : ndarray of int64, shape (n,)
         Row number of each item in the input.
     grades : ndarray of int64, shape (n,)
+        Grade of each item.
     offsets : ndarray of int64, shape (n_lists + 1,)
+        List i has the items offsets[i] … offsets[i + 1] − 1.
     """
 
     rows: Ints
@@ -41,7 +43,7 @@ class JudgedLists:
 
     @classmethod
     def of(cls, grades: Ints, codes: Ints, ties: Floats | None = None) -> Self:
-        """Group rows into lists by their grades and query numbers.
+        """Group rows into lists by their query numbers (`codes`) and sort each list by grade, best first.
 
         Parameters
         ----------
@@ -66,7 +68,9 @@ class JudgedLists:
         return np.add.reduceat(self.grades > 0, self.offsets[:-1], dtype=np.int64)
 
     def spans(self, part: Part) -> ListSpans:
-        """Compute the ranges of whole lists, or of their top parts that hold two different grades.
+        """Compute the ranges of items of whole lists ("all"), or of their items above grade 0 ("top").
+
+        Weights are equal. A top part with a single grade is left out.
 
         Raises
         ------
@@ -83,7 +87,9 @@ class JudgedLists:
         return ListSpans(starts, stops, np.full(starts.size, 1.0 / starts.size))
 
     def pairs(self, part: Part, graded: bool) -> WeightedPairs:
-        """List all pairs of different grades, or all pairs of the top and the rest; each query has equal weight.
+        """List the pairs of different grades ("all"), or of an item above grade 0 and one of grade 0 ("top").
+
+        The pairs of each query have the same total weight.
 
         Parameters
         ----------

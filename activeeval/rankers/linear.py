@@ -41,7 +41,13 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Compute the score of every row, shape (n,); rows of equal features have equal scores."""
+        """Compute the score of every row, shape (n,); rows of equal features have equal scores.
+
+        Raises
+        ------
+        InputError
+            If a value is missing or invalid, or there are more or fewer features than in the fit.
+        """
         features = fitted_columns(self, X)
         refuse_missing(features)
         scores = np.empty(features.shape[0])
@@ -65,7 +71,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
 
 
 class ListRanker(LinearRanker):
-    """Base of the linear rankers that learn from judged lists."""
+    """Base of the linear rankers that learn from judged lists: subclasses check parameters and learn weights."""
 
     standardize: bool
 
@@ -104,11 +110,14 @@ class ListRanker(LinearRanker):
         raise TypeError("a subclass checks its parameters")
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
-        """Learn the parameters of `_columns` from features."""
+        """Learn the offsets and divisors with which `_columns` scales the features."""
         self._learn_scaling(features, self.standardize)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
-        """Learn the weights from columns with a row for each item of the lists; implemented by subclasses."""
+        """Learn the weights; implemented by subclasses.
+
+        `columns`, shape (n_items, n_weights), has a row for each item of the lists.
+        """
         raise TypeError("a subclass learns its weights")
 
     def _tie_order(self, grades: Ints) -> Floats:
@@ -136,7 +145,7 @@ class StagedRanker(ListRanker):
         return len(self.path_) - 1
 
     def after(self, n_iter: int) -> Self:
-        """Return the fitted ranker as it was after fewer steps."""
+        """Return a copy of the fitted ranker as it was after its first `n_iter` steps."""
         check_is_fitted(self)
         fewer = copy.copy(self)
         fewer.n_iter = whole_number(n_iter, "n_iter", 1)
@@ -149,12 +158,15 @@ class StagedRanker(ListRanker):
             yield self.after(n_iter).predict(X)
 
     def _take_path(self, path: Floats) -> None:
-        """Store the path of weights; the last row is the model."""
+        """Store the weights before the first step and after each, shape (n_steps + 1, n_weights).
+
+        The last are the model's.
+        """
         self.path_, self.coef_ = path, path[-1]
 
 
 def within_queries(columns: Floats, lists: JudgedLists) -> Floats:
-    """Subtract the minimum of each column in each query.
+    """Subtract the minimum of each column in each query; `columns` and the result have shape (n_items, n_columns).
 
     Only differences within a query matter. A column without differences becomes exactly 0, so that rounding gives it no
     weight.

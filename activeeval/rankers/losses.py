@@ -37,7 +37,7 @@ MOST_PERMUTED = 15
 
 
 class Term(Protocol):
-    """Loss bound to lists or pairs: value and (sub)gradient at scores of shape (n_items,)."""
+    """Loss bound to lists or pairs: from scores of shape (n_items,) to its value and (sub)gradient."""
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]: ...
 
@@ -50,7 +50,7 @@ class Loss(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelTerm:
-    """Loss computed by a compiled kernel with fixed arguments."""
+    """Loss computed by a compiled kernel with fixed arguments (those of the lists or pairs)."""
 
     kernel: Callable[..., float]
     arguments: tuple[Any, ...]
@@ -66,7 +66,9 @@ class KernelTerm:
 
 @dataclass(frozen=True, slots=True)
 class _PairLoss:
-    """Loss of the margins of preference pairs.
+    """Loss of the margins of preference pairs; subclasses name the function (`kind`).
+
+    With `graded` the margin includes the difference of the grades.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ class _PairLoss:
         return self.of_pairs(lists.pairs(self.part, self.graded))
 
     def of_pairs(self, pairs: WeightedPairs) -> KernelTerm:
-        """Bind the loss to given pairs, of any origin."""
+        """Bind the loss to pairs of any origin."""
         from activeeval.core.kernels.learning import losses
 
         pair_columns = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)
@@ -142,7 +144,9 @@ class PairSquared(_PairLoss):
 
 @dataclass(frozen=True, slots=True)
 class ListwiseAP:
-    """Hinge max_z 1 − AP(z) + wᵀΨ(z) − wᵀΨ(y) of SVM-MAP, at the most violated ranking z.
+    """Hinge of average precision, max_z 1 − AP(z) + wᵀΨ(z) − wᵀΨ(y) of SVM-MAP, at the most violated ranking z.
+
+    y is the ranking by grades and Ψ the feature map of `SVMMAP`.
 
     Parameters
     ----------
@@ -165,7 +169,10 @@ class ListwiseAP:
 
 
 def _relevance_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
-    """Compute start, end of the relevant items, and end of each list that also holds irrelevant items."""
+    """Compute start, end of the relevant items, and end of each list that also holds irrelevant items.
+
+    Three arrays of shape (n_lists,). InputError is raised if there is no such list.
+    """
     starts, stops = lists.offsets[:-1], lists.offsets[1:]
     middles = starts + lists.tops
     parted = middles < stops
@@ -175,7 +182,10 @@ def _relevance_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
 
 
 def _grade_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
-    """Compute start, cut and end of every top list at every place where the grade falls."""
+    """Find every place in the top of a list (its items above grade 0) where the grade falls.
+
+    Return three arrays of shape (n_cuts,): start of the list, place of the cut, end of the list's top.
+    """
     spans = lists.spans("top")
     places = np.arange(lists.grades.size - 1)
     span_of_place = np.searchsorted(spans.starts, places, side="right") - 1
@@ -199,9 +209,10 @@ class TopOneCrossEntropy:
 
 @dataclass(frozen=True, slots=True)
 class PermutationCrossEntropy:
-    """Cross entropy −Σ_π P_y(π) log P_s(π) over all permutations of a list, P the Plackett-Luce model.
+    """Cross entropy −Σ_π P_y(π) log P_s(π) over all permutations of a list, with P the Plackett-Luce model.
 
-    It is exact, by dynamic programming over the 2^n subsets of n items; lists of more than 15 items raise InputError.
+    y are the grades, s the scores. It is exact, by dynamic programming over the 2^n subsets of n items; lists of more
+    than 15 items raise InputError.
     """
 
     part: Part = "top"
@@ -230,7 +241,7 @@ class PermutationCrossEntropy:
         return KernelTerm(losses.permutation_cross_entropies, (*spans, np.concatenate(tables), of_list))
 
     def _refuse_long(self, lists: JudgedLists, sizes: Ints, starts: Ints) -> None:
-        """Raise InputError at the first list with more than 15 items."""
+        """Raise InputError at the first list with more than 15 items; `sizes` and `starts` have shape (n_lists,)."""
         too_long = np.flatnonzero(sizes > MOST_PERMUTED)
         if too_long.size:
             kind = "of a grade above 0" if self.part == "top" else "in all"
@@ -296,7 +307,7 @@ class FocusedLoss:
 
 @dataclass(frozen=True, slots=True)
 class WeightedSum:
-    """Weighted sum of terms of the same lists."""
+    """Weighted sum of losses bound to the same lists."""
 
     terms: tuple[Term, ...]
     weights: tuple[float, ...]

@@ -15,7 +15,10 @@ from activeeval.rankers.losses import ListwiseAP, Loss, PairHinge
 
 
 class MarginRanker(ListRanker):
-    """Base of the rankers that minimise ½‖w‖² + C · R(w) by a bundle method, with R the loss of a subclass."""
+    """Base of the rankers that minimise ½‖w‖² + C · R(w) by a bundle method, with R the loss of a subclass.
+
+    Parameters are those of `RankSVM`.
+    """
 
     def __init__(self, C: float = 10.0, standardize: bool = True, tol: float = 1e-4, max_iter: int = 1000) -> None:
         """Store the parameters; `fit` checks them."""
@@ -25,7 +28,7 @@ class MarginRanker(ListRanker):
         self.max_iter = max_iter
 
     def _loss(self) -> Loss:
-        """Build the loss that a subclass minimises."""
+        """Build the loss R to minimise; implemented by subclasses."""
         raise TypeError("a subclass defines the loss to minimise")
 
     def _check_parameters(self) -> None:
@@ -35,7 +38,10 @@ class MarginRanker(ListRanker):
         whole_number(self.max_iter, "max_iter", 1)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
-        """Minimise the objective by the bundle method, and warn if it does not converge."""
+        """Minimise the objective by the bundle method, and warn (ConvergenceWarning) if it does not converge.
+
+        `columns`, shape (n_items, n_features), has the scaled features of each item of the lists.
+        """
         term = self._loss().on(lists)
         solution = least_regularised(
             within_queries(columns, lists), term, float(self.C), float(self.tol), int(self.max_iter)
@@ -104,6 +110,7 @@ class RankSVM(MarginRanker):
     """
 
     def _loss(self) -> Loss:
+        """Build the hinge loss of all pairs of different grades."""
         return PairHinge()
 
 
@@ -145,4 +152,5 @@ class SVMMAP(MarginRanker):
     """
 
     def _loss(self) -> Loss:
+        """Build the hinge of average precision on whole lists."""
         return ListwiseAP()

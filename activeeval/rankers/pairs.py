@@ -18,6 +18,15 @@ class PreferencePairs:
 
     With items sorted by query and grade, an item is preferred to those from its query's first to the last of a lower
     grade. They are a contiguous run, so that a pair's number determines the pair.
+
+    Attributes
+    ----------
+    items : ndarray of int, shape (n,)
+        Row numbers of the items, sorted by query, then by ascending grade.
+    first : ndarray of int, shape (n,)
+        Place of the first item of each item's query.
+    ends : ndarray of int, shape (n,)
+        Number of pairs of each preferred item and all items before it.
     """
 
     items: Ints
@@ -26,7 +35,7 @@ class PreferencePairs:
 
     @classmethod
     def of(cls, grades: Ints, codes: Ints) -> Self:
-        """Sort the items and count the pairs of each preferred item."""
+        """Sort the items by query number (`codes`) and grade, and count the pairs of each preferred item."""
         order = np.lexsort((grades, codes))
         query, grade = codes[order], grades[order]
         new_query = np.append(True, query[1:] != query[:-1])
@@ -42,7 +51,7 @@ class PreferencePairs:
         return int(self.ends[-1]) if self.ends.size else 0
 
     def draw(self, max_pairs: int, random: np.random.Generator) -> tuple[Ints, Ints]:
-        """List the preferred and the other item of all pairs, or of a random subset of `max_pairs`."""
+        """List the preferred and the other item, shape (n_pairs,) each, of all pairs or of `max_pairs` random ones."""
         numbers = np.arange(min(self.n_pairs, max_pairs))
         if max_pairs < self.n_pairs:
             numbers = np.sort(random.choice(self.n_pairs, int(max_pairs), replace=False, shuffle=False))

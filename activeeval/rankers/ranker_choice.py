@@ -72,7 +72,10 @@ class JudgedQueries:
 
     @classmethod
     def of(cls, rows: Judged, measure: Measure) -> Self:
-        """Validate judged rows and build their pool."""
+        """Validate judged rows (features, grades, query ids) and build their pool.
+
+        Raise InputError if `query_ids` is None.
+        """
         features, grades, codes = training_items(*rows)
         if codes is None:
             raise InputError("query_ids must name the query of each validation row")
@@ -134,7 +137,10 @@ def choose(ranker: Ranker, grid: Grid, *, train: Judged, validation: Judged, mea
 
 
 def _fits(ranker: Ranker, grid: Grid, train: Judged) -> Iterator[tuple[Mapping[str, object], Ranker]]:
-    """Yield parameters and the ranker fitted with them; all values of `n_iter` come from one fit."""
+    """Yield parameters and the ranker fitted with them; all values of `n_iter` come from one fit.
+
+    InputError is raised if a parameter of the grid has no values.
+    """
     for part in [grid] if isinstance(grid, Mapping) else grid:
         for name, values in part.items():
             if len(values) == 0:

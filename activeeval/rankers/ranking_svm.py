@@ -131,7 +131,7 @@ class RankingSVM(LinearRanker):
         whole_number(self.max_iter, "max_iter", 1)
 
     def _differences(self, features: NDArray[Any], preferred: Ints, other: Ints) -> Floats:
-        """Compute the scaled feature differences of the pairs, shape (n_pairs, n_features)."""
+        """Compute the scaled feature differences of the pairs, preferred minus other, shape (n_pairs, n_features)."""
         differences = np.empty((preferred.size, features.shape[1]))
         for rows in gen_batches(preferred.size, BLOCK_ROWS):
             np.subtract(features[preferred[rows]], features[other[rows]], out=differences[rows], dtype=np.float64)
@@ -139,7 +139,10 @@ class RankingSVM(LinearRanker):
         return differences
 
     def _learn_weights(self, differences: Floats) -> None:
-        """Minimise the objective and store the weights, with a warning if it does not converge."""
+        """Minimise the objective and store the weights; warn (ConvergenceWarning) if it does not converge.
+
+        `differences` have shape (n_pairs, n_features).
+        """
         weights, self.n_iter_, converged = least_squared_hinge(
             differences, 1 / (2 * self.C * self.n_pairs_), int(self.max_iter)
         )
@@ -158,6 +161,15 @@ def least_squared_hinge(D: Floats, ridge: float, max_iter: int) -> tuple[Floats,
     Halving of steps without sufficient decrease gives global convergence (Keerthi and DeCoste 2005). First-order
     methods stall if all rows can be separated.
 
+    Parameters
+    ----------
+    D : ndarray, shape (n_pairs, n_features)
+        Feature differences of the pairs.
+    ridge : float
+        Weight of the penalty.
+    max_iter : int
+        Largest number of Newton steps.
+
     Returns
     -------
     w : ndarray, shape (n_features,)
@@ -168,7 +180,7 @@ def least_squared_hinge(D: Floats, ridge: float, max_iter: int) -> tuple[Floats,
     w, margins = np.zeros(D.shape[1]), np.ones(n)
 
     def loss(w: Floats, margins: Floats) -> float:
-        """Compute the objective from the weights and the margins."""
+        """Compute the objective from the weights and the margins 1 − Dw, shape (n_pairs,)."""
         short = np.maximum(margins, 0.0)
         return float(ridge * (w @ w) + short @ short / n)
 
@@ -189,7 +201,10 @@ def least_squared_hinge(D: Floats, ridge: float, max_iter: int) -> tuple[Floats,
 
 
 def _curvature(D: Floats, short: NDArray[np.bool_], ridge: float) -> Floats:
-    """Compute the Hessian: the rows below their margin, and the ridge."""
+    """Compute the Hessian of `least_squared_hinge`, shape (n_features, n_features).
+
+    `short`, shape (n_pairs,), marks the rows below their margin, which alone contribute.
+    """
     n, n_features = D.shape
     total = np.zeros((n_features, n_features))
     for rows in gen_batches(n, BLOCK_ROWS):
@@ -199,7 +214,7 @@ def _curvature(D: Floats, short: NDArray[np.bool_], ridge: float) -> Floats:
 
 
 def _solve(curvature: Floats, gradient: Floats) -> Floats:
-    """Solve for the Newton step at unit diagonal, so that rounding does not separate nearly equal features."""
+    """Solve for the Newton step; at unit diagonal, so that rounding does not separate nearly equal features."""
     scale = 1 / np.sqrt(np.diag(curvature))
     values, directions = np.linalg.eigh(curvature * np.outer(scale, scale))
     along = (directions.T @ (scale * gradient)) / np.maximum(values, SMALLEST_CURVATURE * values[-1])

@@ -9,7 +9,10 @@ from activeeval.report.numbers import agreeing, counted, number, places_of
 
 
 def extent_of(finding: Answer) -> str:
-    """Format the numbers of queries and judgments, with warnings about few queries; "" if all grades were known."""
+    """Format the numbers of queries and judgments behind an answer, with notes on few queries and on unjudgeable items.
+
+    The text is "" if no query was sampled, because all grades were known.
+    """
     if not finding.n_queries:
         return ""
     judged = "" if finding.n_items is None else f", {counted(finding.n_items, 'judgment')}"
@@ -17,7 +20,10 @@ def extent_of(finding: Answer) -> str:
 
 
 def cannot_be_judged(finding: Answer) -> str:
-    """Format a note that the interval covers all possible grades of items that cannot be judged, or ""."""
+    """Format a note that the interval covers all possible grades of items that cannot be judged.
+
+    The note is "" if there are no such items.
+    """
     n = finding.n_cannot
     if not n or not finding.is_bounded or finding.low == finding.high:
         return ""
@@ -26,7 +32,10 @@ def cannot_be_judged(finding: Answer) -> str:
 
 
 def _few(finding: Answer) -> str:
-    """Format a note on a small effective number of queries, or on a dominant query."""
+    """Format a note that one query dominates, or that the effective number of queries is small.
+
+    The note is "" if the answer has neither the share of its largest query nor the effective number.
+    """
     effective, share = finding.effective_queries, finding.largest_share
     if effective is None and share is None:
         return ""
@@ -36,14 +45,17 @@ def _few(finding: Answer) -> str:
 
 
 def _share(share: float) -> str:
-    """Format a share in words, such as "half", if close to one, else in percent."""
+    """Format a share in words, such as "half", if it is close to one of these words, else in per cent."""
     named = {0.5: "half", 0.67: "two thirds", 0.75: "three quarters", 1.0: "all"}
     nearest = min(named, key=lambda part: abs(part - share))
     return named[nearest] if abs(nearest - share) < 0.04 else f"{share:.0%}"
 
 
 def next_step(finding: Answer) -> str:
-    """Format the additional judgments that should decide an undecided difference, as far as known, or ""."""
+    """Format how many more judgments should decide an undecided difference, as far as known.
+
+    The text is "" if the verdict is not "undecided".
+    """
     needed = finding.needed
     if needed is None or finding.verdict != "undecided":
         return ""
@@ -65,7 +77,7 @@ def next_step(finding: Answer) -> str:
 
 
 def _left(needed: MoreNeeded) -> str:
-    """Format the half-width after judging everything that is left."""
+    """Format the half-width that remains after judging all items of these queries."""
     half = needed.half_width_left or 0.0
     ends = number(half, places_of(half, half))
     return f"all judgments that are left give ± {ends}: these queries cannot decide it; "

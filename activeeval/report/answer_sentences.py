@@ -38,12 +38,15 @@ WIDTH = 100
 
 
 def scope_in_words(scope: str, log: str = "") -> str:
-    """Describe the population of an interval; ``log`` is the query log of the sample, "" for none."""
+    """Describe what an interval is about: these queries, or the population that they are a sample of.
+
+    ``log`` is the query log from which they were drawn, "" for none.
+    """
     return f"all the traffic of {log}" if log and scope == "population" else ABOUT[scope]
 
 
 def intervals_in_words(confidence: str, kind: str = "t", readings: int = 1) -> str:
-    """Describe the kind of intervals, and the number of interim analyses that share the error.
+    """Describe intervals: confidence as text, kind ("t" is not named), number of interim analyses (`readings`).
 
     Examples
     --------
@@ -55,7 +58,7 @@ def intervals_in_words(confidence: str, kind: str = "t", readings: int = 1) -> s
 
 
 def sentence(finding: Answer) -> str:
-    """Format an answer as a sentence.
+    """Format an answer as a sentence: systems, verdict, value with interval, counts, next step.
 
     Examples
     --------
@@ -105,14 +108,14 @@ def _compared(finding: Answer) -> str:
 
 
 def _size(finding: Answer) -> str:
-    """Format the absolute size of a difference of known sign, with its interval, smaller end first."""
+    """Format the absolute size of a difference of known sign, with its interval in ascending order."""
     if finding.low > 0:
         return figures(replace(finding, versus=""))
     return figures(replace(finding, versus="", value=-finding.value, low=-finding.high, high=-finding.low))
 
 
 def _other(finding: Answer) -> str:
-    """Format the verdict for the other scope if it differs, or its next step."""
+    """Format what holds for the other scope (these queries or their population) if it differs; "" if nothing."""
     other = finding.other
     if other is None or not finding.versus:
         return ""
@@ -128,7 +131,9 @@ def _other(finding: Answer) -> str:
 
 
 def figures(finding: Answer, places: int | None = None) -> str:
-    """Format a value with its interval in parentheses, rounded to the precision of the interval or to given places.
+    """Format a value with its interval in parentheses.
+
+    ``places`` is the number of decimals; None chooses it by the width of the interval.
 
     Examples
     --------
@@ -153,7 +158,7 @@ def table_of(findings: Sequence[Answer], places: int | None = None, width: int =
     """
 
     def rows_of(longest: int) -> list[dict[str, str]]:
-        """Build the rows with names shortened to a length."""
+        """Build the rows with names of at most `longest` characters, without columns that are empty or constant."""
         rows = [_row(finding, places, longest) for finding in findings]
         names = max(rows, key=len)
         cols = [name for name in names if name in _ALWAYS or _informs(name, [row.get(name, "") for row in rows])]
@@ -167,18 +172,18 @@ def table_of(findings: Sequence[Answer], places: int | None = None, width: int =
 
 
 def without(row: Mapping[str, str], *names: str) -> dict[str, str]:
-    """Drop columns from a row."""
+    """Drop the named columns from a row."""
     return {name: cell for name, cell in row.items() if name not in names}
 
 
 def table_width(rows: Sequence[Mapping[str, str]]) -> int:
-    """Compute the width of a table in characters."""
+    """Compute the width in characters of the aligned text table of rows."""
     columns = [max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]]
     return sum(columns) + 2 * (len(columns) - 1)
 
 
 def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) -> list[dict[str, str]]:
-    """Build rows with the longest names that fit a width.
+    """Build rows with names as long as a table of `width` characters allows.
 
     Parameters
     ----------
@@ -194,9 +199,10 @@ def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) 
 
 
 def headline(findings: Sequence[Answer]) -> list[str]:
-    """Format the first sentences of an output, at most three: differences, worse ones first, else values.
+    """Format the first sentences of an output, at most three: differences, worse ones first.
 
-    For segments, one summary sentence per measure.
+    If there are no differences, the sentences state values. If all answers are of segments (groups of queries), each
+    measure and system gets one sentence on all segments.
     """
     whole = [finding for finding in findings if finding.segment is None]
     differences = [finding for finding in whole if finding.versus]
@@ -210,7 +216,7 @@ def headline(findings: Sequence[Answer]) -> list[str]:
 
 
 def _of_segments(findings: Sequence[Answer]) -> str:
-    """Summarise the answers of segments in a sentence: the range of values, or counts of verdicts."""
+    """Summarise answers of segments (groups of queries) in a sentence: the range of values, or verdicts counted."""
     first, n = findings[0], len(findings)
     is_short = any(map(cannot_be_judged, findings))
     room = "; some items cannot be judged: the intervals have room for every grade of theirs" if is_short else ""
@@ -273,7 +279,7 @@ def definitions(measures: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def some_names(names: Sequence[str], most: int = 3, longest: int = _LONGEST_NAME) -> str:
-    """Join the first names with commas, followed by the number of further ones.
+    """Join the first `most` names, of at most `longest` characters each, and the number of further ones.
 
     Examples
     --------
@@ -285,7 +291,9 @@ def some_names(names: Sequence[str], most: int = 3, longest: int = _LONGEST_NAME
 
 
 def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
-    """Shorten a name by replacing its middle with an ellipsis.
+    """Shorten a name to `longest` characters by replacing its middle with an ellipsis.
+
+    Names of up to ten characters, such as dates, are kept.
 
     Examples
     --------
@@ -299,7 +307,7 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
 
 
 def _informs(name: str, cells: Sequence[str]) -> bool:
-    """Check whether a column is informative: not empty, and not constant unless it is p or a single row."""
+    """Check whether a column is worth showing: not empty, and not constant unless it is "p" or has one row."""
     return any(cells) and (name == "p" or len(cells) == 1 or len(set(cells)) > 1)
 
 
@@ -309,7 +317,10 @@ def _systems(finding: Answer) -> str:
 
 
 def _row(finding: Answer, places: int | None, longest: int) -> dict[str, str]:
-    """Build the table row of a finding."""
+    """Build the table row of an answer.
+
+    Names have at most `longest` characters, numbers `places` decimals (None: chosen).
+    """
     value, between = _parts(finding, places)
     versus = f" − {short_name(finding.versus, longest)}" if finding.versus else ""
     end = finding.half_width_at_end
@@ -328,14 +339,14 @@ def _row(finding: Answer, places: int | None, longest: int) -> dict[str, str]:
 
 
 def _parts(finding: Answer, exact: int | None) -> tuple[str, str]:
-    """Format the value, signed for a difference, and its interval."""
+    """Format the value, signed for a difference, and its interval; `exact` is the number of decimals (None: chosen)."""
     places = exact if exact is not None else _places(finding)
     value = number(finding.value, places, signed=bool(finding.versus))
     return value, _between(finding, places)
 
 
 def _places(finding: Answer) -> int:
-    """Choose the number of decimals from the width of the interval."""
+    """Choose the number of decimals of an answer from the width of its interval."""
     half = (finding.high - finding.low) / 2
     has_width = math.isfinite(half) and half > 0
     alone = abs(finding.value) / (_FINE / 10 if half == 0 else 1)
@@ -343,7 +354,10 @@ def _places(finding: Answer) -> int:
 
 
 def _between(finding: Answer, places: int) -> str:
-    """Format the ends of an interval, or the reason for their absence."""
+    """Format an interval as "0.1 to 0.3", with `places` decimals; without one, "not bounded" or "exactly known".
+
+    If the value is the same in all queries, the text is "the same in all 40 queries".
+    """
     if not math.isfinite(finding.high - finding.low):
         return "not bounded"
     if finding.low < finding.high:

@@ -27,7 +27,9 @@ def caution_lines(
     *,
     least: str = "warning",
 ) -> list[str]:
-    """Format the cautions of named estimates, the most severe first; names are omitted if all share a caution.
+    """Format the cautions of named estimates as lines, the most severe first.
+
+    Equal cautions of several estimates become one line; names are omitted if all estimates share it.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ def caution_lines(
 
 
 def marked(rows: Sequence[Mapping[str, Any]], notes: Iterable[Note | Caution]) -> list[dict[str, Any]]:
-    """Add ``machine_is_truth`` to rows if a note or caution declares that graders' judgments are used as truth.
+    """Add the field ``machine_is_truth`` to rows if a note says that graders' judgments are used as truth.
 
     Examples
     --------
@@ -88,6 +90,11 @@ def missing_fields(notes: Iterable[Note | Caution], system: str, versus: str = "
 def counting_lines(notes: Iterable[Note | Caution], written: Callable[[str], str] = in_backticks) -> list[str]:
     """Format the sentences on the treatment of unjudged items and of queries without a relevant document.
 
+    Parameters
+    ----------
+    written : callable
+        Formats the name of a library parameter.
+
     Examples
     --------
     >>> counting_lines([Note("no relevant document", {"n": 1, "of": 2, "rule": "zero"})])
@@ -98,7 +105,10 @@ def counting_lines(notes: Iterable[Note | Caution], written: Callable[[str], str
 
 
 def no_relevant_fields(notes: Iterable[Note | Caution]) -> dict[str, str | int]:
-    """Count queries without a relevant document, and give their treatment, as fields; empty without any."""
+    """Return the fields ``without_relevant`` (number of queries without a relevant document) and ``no_relevant``.
+
+    The latter is how they count, skip or zero. Without such queries there are no fields.
+    """
     numbers = [note.numbers for note in notes if _code(note) == NO_RELEVANT]
     return {"no_relevant": str(numbers[0]["rule"]), "without_relevant": int(str(numbers[0]["n"]))} if numbers else {}
 
@@ -109,7 +119,10 @@ def _code(note: Note | Caution) -> str:
 
 
 def worded_lines(named: Sequence[tuple[str, Sequence[MessageText]]], *, least: str = "warning") -> list[str]:
-    """Format cautions that have their texts, most severe first; a caution on graders as truth precedes all."""
+    """Format cautions that have their texts as lines, most severe first, as `caution_lines` does.
+
+    A caution that graders' grades are used as truth comes first. `least` is the lowest level to include.
+    """
     alike: dict[tuple[bool, int, str], list[tuple[str, str]]] = {}
     for name, cautions in named:
         for caution in cautions:
@@ -125,7 +138,10 @@ def worded_lines(named: Sequence[tuple[str, Sequence[MessageText]]], *, least: s
 
 
 def _line(alike: Sequence[tuple[str, str]], n_named: int) -> str:
-    """Format a merged caution with the names of its estimates; numbers are those of the first."""
+    """Format equal cautions, given as (name of the estimate, text), as one line; numbers are those of the first.
+
+    `n_named` is the number of all estimates: if all share the caution, none is named.
+    """
     names, text = [name for name, _ in alike], alike[0][1]
     if len(names) == n_named or not all(names):
         return text

@@ -41,7 +41,7 @@ class MessageText:
     level : {"note", "warning", "severe warning"}
     code, text : str
     numbers : dict
-        JSON types; non-finite numbers are None.
+        Numbers of the text, in JSON types; non-finite numbers are None.
     """
 
     level: str
@@ -81,13 +81,13 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
 
 
 def words_of(code: str) -> MessageWords | None:
-    """Look up the template of a code, or return None."""
+    """Look up the message template of a code; None if there is none."""
     tables = (import_module(name).WORDS for name in MODULES)
     return next((table[code] for table in tables if code in table), None)
 
 
 def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> str:
-    """Format a caution as a line that starts with its level.
+    """Format a caution as a line that starts with its level; `written` formats the names of parameters in it.
 
     Examples
     --------
@@ -98,21 +98,21 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
 
 
 def worded(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> MessageText:
-    """Convert a caution, or a note at the lowest level, to a MessageText."""
+    """Convert a caution, or a note (which has the lowest level), to a MessageText; `written` as in `text_of`."""
     level = note.level if isinstance(note, Caution) else "note"
     numbers = {name: _plain(value) for name, value in note.numbers.items()}
     return MessageText(level=level, code=note.code, text=text_of(note, written), numbers=numbers)
 
 
 def _plain(value: Told) -> Plain:
-    """Convert a number or tuple to JSON types."""
+    """Convert a value of a note to JSON types; a non-finite number becomes None."""
     if isinstance(value, tuple):
         return list(map(_plain, value))
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _shown(value: Told) -> Any:
-    """Wrap a value for formatting by templates."""
+    """Wrap a value of a note, so that templates can format numbers with nouns and tuples with commas."""
     if isinstance(value, tuple):
         return _CommaList(map(_shown, value))
     return _Number(value) if isinstance(value, int | float) else value
@@ -146,7 +146,7 @@ class _Number:
         return repr(self.value)
 
     def __format__(self, spec: str) -> str:
-        """Format by a spec: "has|have", "all noun", "noun", a number format with a noun, or a number format."""
+        """Format by a spec: "has|have" (agreement), "all noun", "noun", a number format with or without a noun."""
         if "|" in spec:
             return agreeing(self.value, *spec.split("|"))
         parts = _WITH_NOUN.fullmatch(spec)
@@ -162,7 +162,7 @@ class _Number:
 
 
 class _ParameterNames(dict[str, str]):
-    """Mapping from parameter names to their written form."""
+    """Mapping from a library parameter to its written form, as `written` formats it."""
 
     def __init__(self, written: Callable[[str], str]) -> None:
         """Store the function that formats names."""

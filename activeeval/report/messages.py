@@ -20,7 +20,10 @@ _MUCH = 1.5
 
 
 def _size(numbers: Mapping[str, Any]) -> str:
-    """Template of a missing effective sample size."""
+    """Build from a note's `numbers` the template that tells why there is no effective sample size.
+
+    An effective sample size is the number of random, completely judged queries with the same precision.
+    """
     why = {
         "chunks": "it is not known for items of a pool in chunks",
         "too few": "there are too few judged queries to see how queries differ",
@@ -29,7 +32,7 @@ def _size(numbers: Mapping[str, Any]) -> str:
 
 
 def _untrained(numbers: Mapping[str, Any]) -> str:
-    """Template of the fallback to the uniform grade model."""
+    """Build from a note's `numbers` the template for the uniform grade model, used for lack of training data."""
     few = "{n_known:known grade} {n_known:is|are} too few to learn from (two grades are needed, each in ten queries), "
     few += "and "
     ways = "{option[train]} or {option[judged]} train one"
@@ -37,14 +40,14 @@ def _untrained(numbers: Mapping[str, Any]) -> str:
 
 
 def _blocks(numbers: Mapping[str, Any]) -> str:
-    """Template of the sizes of blocks."""
+    """Build from a note's `numbers` the template of the sizes of blocks (parts after which a sample is read)."""
     *others, last = numbers["n_items"]
     sizes = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
     return f"{{n:block}} of {sizes}: the sample can be read when a block is complete"
 
 
 def _batch(numbers: Mapping[str, Any]) -> str:
-    """Template of the budget of a batch."""
+    """Build from a note's `numbers` the template of the budget of a batch (its labels decide the next one)."""
     text = "batch {number}: the next batch depends on its labels, up to {budget:,.4g} in all"
     if numbers["number"] > 1:
         return text
@@ -53,13 +56,13 @@ def _batch(numbers: Mapping[str, Any]) -> str:
 
 
 def _mixture(numbers: Mapping[str, Any]) -> str:
-    """Template of the weights of a mixture of grade models."""
+    """Build from a note's `numbers` the template that lists the weights of a mixture of grade models."""
     shares = (f"{{models[{k}]}} {weight:.2f}" for k, weight in enumerate(numbers["weights"]))
     return f"a mixture of grade models, by training queries: {', '.join(shares)}"
 
 
 def _to_judge(numbers: Mapping[str, Any]) -> str:
-    """Template of the size and cost of a sample."""
+    """Build from a note's `numbers` the template of the size and cost of a sample."""
     met = " (met on average)" if numbers["expected"] else ""
     paid = f"cost {{spent:.6g}} of {{budget:.6g}}{met}; 1 is the judging of one mean item"
     if numbers["unit"] == "judgments":
@@ -73,30 +76,42 @@ def _to_judge(numbers: Mapping[str, Any]) -> str:
 
 
 def _small_segments(numbers: Mapping[str, Any]) -> str:
-    """Template of segments with too few judged queries."""
+    """Build from a note's `numbers` the template that lists segments with too few judged queries."""
     whose = " for {questions}" if numbers["questions"] else ""
     return f"fewer than {{fewest:judged query}}, no estimate{whose}: {{segments}}"
 
 
 def _beyond(numbers: Mapping[str, Any]) -> str:
-    """Template of judged items beyond the complete part of a sample."""
+    """Build the template of judged items that lie beyond the complete part of a sample, and so are not used yet.
+
+    `numbers` are those of the note.
+    """
     read = agreeing(numbers["n"], "it is not used now, and is", "they are not used now, and are")
     return f"{{n:judged item}} {{n:lies|lie}} beyond the completely judged part: {read} not judged again after a top-up"
 
 
 def _rounds(numbers: Mapping[str, Any]) -> str:
-    """Template of the planned weights of rounds."""
+    """Build the template that lists the planned weights of rounds (successive samples of a campaign).
+
+    `numbers` are those of the note.
+    """
     return f"{{measure}} ({{question}}): {counted(len(numbers['weights']), 'round')}, planned weights {{weights:.3f}}"
 
 
 def _policies(numbers: Mapping[str, Any]) -> str:
-    """Template of the numbering of policies."""
+    """Build the template that numbers the policies (ways to combine grades of judges who differ).
+
+    `numbers` are those of the note.
+    """
     named = (f"{k + 1} {{policies[{k}]}}" for k in range(len(numbers["policies"])))
     return f"the fourth column is the policy: {', '.join(named)}"
 
 
 def _pilots(numbers: Mapping[str, Any]) -> str:
-    """Template of the ratio of observed to expected variance in a pilot."""
+    """Build the template of observed over expected variance in a pilot (a judged sample that corrects a plan).
+
+    `numbers` are those of the note.
+    """
     text = "the pilot's variance around the grade model's predictions is {ratio:.2g} times the expected one "
     text += "(95 %: {low:.2g} to {high:.2g}): half-widths are multiplied by {factor:.2g}"
     if numbers["may_be_chance"]:
@@ -106,14 +121,17 @@ def _pilots(numbers: Mapping[str, Any]) -> str:
 
 
 def _paid(numbers: Mapping[str, Any]) -> str:
-    """Template of a budget with its hours."""
+    """Build from a note's `numbers` the template of a budget with its hours."""
     everything = ", all there are" if numbers["everything"] else ""
     hours = "" if numbers["hours"] is None else " ({hours:.3g hour})"
     return f"{{budget:{numbers['unit'][:-1]}}}{everything}{hours}"
 
 
 def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bool = False) -> str:
-    """Template of the half-widths of several questions, the first ones of many."""
+    """Build from a note's `numbers` the template that lists the half-widths of the first four questions.
+
+    `of` is the field with the half-widths; `with_range` adds the range in four of five samples.
+    """
     n = len(numbers["names"])
     parts = [
         f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (_range(numbers, k) if with_range else "")
@@ -123,18 +141,27 @@ def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bo
 
 
 def _range(numbers: Mapping[str, Any], k: int = 0) -> str:
-    """Template of the range of a half-width; "" before the first label."""
+    """Build the template of the range of question k's half-width in four of five samples; "" before the first label.
+
+    `numbers` are those of the note.
+    """
     return "" if numbers["lows"][k] is None else f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})"
 
 
 def _width_unknown(numbers: Mapping[str, Any]) -> str:
-    """Template of a half-width whose accuracy is unknown before the first label."""
+    """Build the template that tells that the forecast's error is unknown before the first label.
+
+    `numbers` are those of the note.
+    """
     first = "batch" if numbers["n"] is None else f"block, of {{n:{numbers['unit'][:-1]}}}"
     return f"without labels the error of this forecast is not known: see the half-width after the first {first}"
 
 
 def _advice(numbers: Mapping[str, Any]) -> str:
-    """Template of the recommended budget or the half-width of a budget, against random queries."""
+    """Build the template of the budget that reaches a goal, or the half-width of a budget, against random queries.
+
+    `numbers` are those of the note.
+    """
     n, paid = len(numbers["names"]), _paid(numbers)
     if numbers["goal"] is not None:
         goal = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
@@ -156,7 +183,7 @@ def _advice(numbers: Mapping[str, Any]) -> str:
 
 
 def _planned(numbers: Mapping[str, Any]) -> str:
-    """Template of the expected number of queries and half-widths."""
+    """Build from a note's `numbers` the template of the expected number of queries and half-widths."""
     scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
     text = f"expected from about {{n_queries:,.0f query}}: {_each(numbers, with_range=True)}"
     if any(wide > _MUCH * half for wide, half in scopes):
@@ -166,7 +193,10 @@ def _planned(numbers: Mapping[str, Any]) -> str:
 
 
 def _limits(numbers: Mapping[str, Any]) -> str:
-    """Template of the smallest possible half-width by the grade model."""
+    """Build the template of the smallest half-width that any choice of items reaches by the grade model.
+
+    `numbers` are those of the note.
+    """
     text = "for {budget:,} the best choice of items by this grade model gives ± {limit:.3g}"
     if numbers["between"] is not None:
         text += "; {between:.0%} of the variance comes from the choice of queries, the rest from that of items"

@@ -109,14 +109,14 @@ def short_p(p_value: float) -> str:
 
 
 def _plural(noun: str) -> str:
-    """Build the regular plural of an English noun."""
+    """Build the regular plural of an English noun, with s, es or ies."""
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
 def spanned(low: float | None, high: float | None) -> str:
-    """Format the range of four samples in five; None, before the first label, gives "unknown".
+    """Format the range in which the half-widths of four samples in five should lie; "unknown" if an end is None.
 
     Examples
     --------
@@ -127,5 +127,5 @@ def spanned(low: float | None, high: float | None) -> str:
 
 
 def _power(size: float) -> int:
-    """Compute the exponent of the last of two significant digits plus one, after rounding to two digits."""
+    """Compute the decimal exponent of the first digit, after rounding to two significant digits: 0.0996 gives −1."""
     return int(f"{size:.1e}".partition("e")[2])

@@ -45,7 +45,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """Recommended next step: an introduction, an optional command, and its purpose."""
+    """Recommended next step: an introduction (`before`), a command ("" for none), and its purpose (`text`)."""
 
     kind: ClassVar[str] = "following"
     before: str
@@ -82,13 +82,13 @@ class Table:
 
     @property
     def are_numbers(self) -> list[bool]:
-        """True for each right-aligned column."""
+        """For each column, True if all its cells are numbers, so that it is right-aligned."""
         return [self.is_headed and all(_is_number(row[k]) for row in self.rows) for k in range(len(self.header))]
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """SVG chart from a trusted source, with a description; omitted in markdown."""
+    """SVG chart from a trusted source (not escaped), with a description; omitted in markdown."""
 
     svg: str
     title: str
@@ -113,7 +113,7 @@ class SideBySide:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Folding section with a heading and a short summary; markdown does not fold."""
+    """Folding section with a heading (`text`), a short summary (`gist`) and blocks; markdown does not fold."""
 
     kind: ClassVar[str] = "section"
     text: str
@@ -130,7 +130,7 @@ Block = Heading | Paragraph | NextStep | Lines | Table | Charts | SideBySide | S
 
 
 def html_page(title: str, blocks: Sequence[Block]) -> str:
-    """Render a self-contained HTML page.
+    """Render blocks as a self-contained HTML page.
 
     Examples
     --------
@@ -158,14 +158,14 @@ def _templates() -> Environment:
 
 
 def markdown_page(title: str, blocks: Sequence[Block]) -> str:
-    """Render a page as markdown, without charts.
+    r"""Render blocks as a markdown page, without charts.
 
     Examples
     --------
     >>> print(markdown_page("A page", [Paragraph("a * b")]))
     # A page
     <BLANKLINE>
-    a \\* b
+    a \* b
     <BLANKLINE>
     """
     parts = [f"# {_plain(title)}", *filter(None, map(_markdown, blocks))]
@@ -187,7 +187,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _markdown(block: Block) -> str:
-    """Render a block as markdown."""
+    """Render a block as markdown; "" for charts."""
     if isinstance(block, Section | SideBySide):
         before = [f"## {_plain(block.text)}", _plain(block.gist)] if isinstance(block, Section) else []
         return "\n\n".join(filter(None, [*before, *map(_markdown, block.blocks)]))

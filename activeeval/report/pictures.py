@@ -41,14 +41,17 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def styled(look: Any) -> Any:
-    """Return a context manager that applies matplotlib settings."""
+    """Return a context manager that applies matplotlib settings (`look`) within its block."""
     from matplotlib import rc_context
 
     return rc_context(look)
 
 
 def plain_figure(width: float, height: float, n_rows: int = 1, **settings: Any) -> tuple[Any, Any]:
-    """Create a figure, size in inches, with vertically stacked panels that share their x axis, shape (n_rows,)."""
+    """Create a figure with vertically stacked panels that share their x axis; return it and its axes, shape (n_rows,).
+
+    Width and height are in inches; further settings are those of matplotlib's Figure.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained", **settings)
@@ -56,7 +59,10 @@ def plain_figure(width: float, height: float, n_rows: int = 1, **settings: Any) 
 
 
 def new_figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[Any, Any]:
-    """Create a figure of n panels in up to three columns; raise InputError on an unsupported file suffix."""
+    """Create a figure of n panels in up to three columns; return it and its axes, shape (n_panels,).
+
+    `width` is that of a panel in inches. InputError is raised if the file name does not end in one of `PICTURES`.
+    """
     if Path(path).suffix.lower() not in PICTURES:
         raise InputError(f"{path}: expected a picture's name that ends in {', '.join(PICTURES)}")
     from matplotlib.figure import Figure
@@ -82,7 +88,10 @@ def _plain_ticks(axis: Any) -> None:
 
 
 def save_figure(figure: Any, path: str | Path, files: AtomicFiles | None = None) -> None:
-    """Write a figure atomically; a PNG is reduced to a palette, which makes it a third as large."""
+    """Write a figure atomically, alone or, if `files` is set, together with other files.
+
+    A PNG is reduced to a palette, which makes it a third as large.
+    """
     from activeeval.formats.writing import write_atomically
 
     form = Path(path).suffix[1:].lower()
@@ -98,11 +107,11 @@ def save_figure(figure: Any, path: str | Path, files: AtomicFiles | None = None)
 
 
 def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, unit: str = "mean items") -> None:
-    """Plot root mean squared error against budget, a panel for each entry, a line for each of at most six methods.
+    """Plot root mean squared error against budget, a panel for each entry of `panels`, a line for each method.
 
     Bars are ± 2 Monte-Carlo standard errors. A method has the same style in all charts; the legend is below. With more
-    than six methods, passive and the five most precise at the largest budget are plotted. ``unit`` is the unit of the
-    budgets, see `QueryPool.cost_unit`.
+    than six methods, passive (random queries) and the five most precise at the largest budget are plotted. ``unit`` is
+    the unit of the budgets, see `QueryPool.cost_unit`.
     """
     figure, axes = new_figure(path, len(panels))
     handles: dict[str, Any] = {}
@@ -161,7 +170,7 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
 
 
 def over_budget(axis: Any, title: str, budgets: Sequence[float]) -> None:
-    """Format an axis with logarithmic budgets and errors."""
+    """Format an axis of errors over budgets: logarithmic scales, a title, and ticks at `budgets`."""
     axis.set(xscale="log", yscale="log", title=title)
     if budgets:
         axis.set_xticks(budgets, [amount(b) for b in budgets])
@@ -171,7 +180,7 @@ def over_budget(axis: Any, title: str, budgets: Sequence[float]) -> None:
 
 
 def _legend(figure: Any, handles: Mapping[str, Any]) -> None:
-    """Draw one legend below all panels."""
+    """Draw one legend below all panels; `handles` maps a label to what matplotlib drew."""
     n_columns = min(len(handles), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH)) or 1
     figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(handles) // n_columns))
     look = {"frameon": False, "fontsize": 8, "handlelength": 3.5}
@@ -179,20 +188,27 @@ def _legend(figure: Any, handles: Mapping[str, Any]) -> None:
 
 
 def _most_precise(errors: Sequence[tuple[str, float, float]]) -> list[str]:
-    """Select the methods to plot from (method, budget, error) points: passive and the most precise ones."""
+    """Select at most six methods to plot from points (method, budget, error), in their order.
+
+    These are "passive" (random queries) and the methods with the least error at their largest budget.
+    """
     last = {method: (budget, error) for method, budget, error in sorted(errors, key=lambda point: point[1])}
     ranked = sorted(last, key=lambda method: (method != "passive", -last[method][0], last[method][1]))
     return [method for method in dict.fromkeys(method for method, *_ in errors) if method in ranked[:_MOST_LINES]]
 
 
 def line_style(method: str) -> dict[str, str | float]:
-    """Return the matplotlib style of a method's line, the same in all charts; passive is dashed."""
+    """Return the matplotlib style of a method's line, the same in all charts; passive (random queries) is dashed."""
     colour, marker = _LINE_STYLES.get(method, ("#000000", "."))
     return {"color": colour, "marker": marker, "linestyle": "--" if method == "passive" else "-", "ms": 4, "lw": 1.2}
 
 
 def plot_design(design: Design, path: str | Path) -> None:
-    """Plot the importance q/p of every query against its cost and its expected measure value."""
+    """Plot the importance q/p of every query against its judging cost and its expected measure value.
+
+    q is the probability that the design draws it, p its weight in the mean. InputError is raised if the method has no
+    grade model.
+    """
     columns = design_columns(design)
     if not np.all(np.isfinite(columns["mean"])):
         raise InputError(f"method {design.name!r} uses no model, so there is no expected performance to draw")

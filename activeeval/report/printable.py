@@ -33,7 +33,7 @@ class PrintableResult:
 
     @property
     def footnotes(self) -> list[str]:
-        """Explanations of words in the table."""
+        """Explanations of words in the table, printed below it."""
         return []
 
     @abstractmethod

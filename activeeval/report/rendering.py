@@ -26,6 +26,11 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
     form : {"text", "jsonl", "tsv", "md", "latex"}
     places : int
         Decimal places of floats; JSON lines and TSV keep all digits.
+
+    Raises
+    ------
+    InputError
+        If the format is unknown.
     """
     if form == "jsonl":
         return "\n".join(json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) for row in rows)
@@ -45,7 +50,7 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
 
 
 def note_text(note: str, form: str) -> str:
-    """Format a line below a table, escaped for LaTeX or markdown."""
+    """Format a line below a table in the format `form`, escaped for LaTeX or markdown."""
     text = visible(note)
     if form == "latex":
         return f"\\par {text.translate(_LATEX)}"
@@ -53,7 +58,7 @@ def note_text(note: str, form: str) -> str:
 
 
 def format_cell(value: Any, places: int | None = 4) -> str:
-    """Format one value, with all digits if ``places`` is None; None gives ""."""
+    """Format one value with `places` decimals, with all digits if that is None; a value of None gives ""."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -70,7 +75,7 @@ def _finite(value: Any) -> Any:
 
 
 def _text(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
-    """Align columns: numbers to the right, text to the left."""
+    """Align columns as text: numbers to the right, other cells to the left."""
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)] if header else []
     is_number = [all(_looks_numeric(line[i]) for line in cells) for i in range(len(header))]
 
@@ -91,7 +96,7 @@ def _looks_numeric(text: str) -> bool:
 
 
 def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
-    """Format a LaTeX tabular."""
+    """Format cells as a LaTeX tabular."""
 
     def line(texts: Sequence[str]) -> str:
         """Format one line of LaTeX cells."""

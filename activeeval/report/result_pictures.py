@@ -24,7 +24,7 @@ class EarlyReading:
 
 
 def axes_of(ax: Any = None, n_rows: int = 1) -> Any:
-    """Return the caller's axes, or create new ones."""
+    """Return the caller's matplotlib axes, or create new ones, high enough for `n_rows` rows, if `ax` is None."""
     if ax is not None:
         return ax
     from matplotlib import pyplot as plt
@@ -33,7 +33,7 @@ def axes_of(ax: Any = None, n_rows: int = 1) -> Any:
 
 
 def draw_findings(findings: Sequence[Answer], confidence: float, ax: Any = None) -> Any:
-    """Plot each value with its interval on a line of its own; return the axes.
+    """Plot each answer's value with its interval on a line of its own; return the axes (new ones if `ax` is None).
 
     An unbounded interval is not drawn, and its value is an open circle. For differences, 0 is marked.
     """
@@ -53,7 +53,10 @@ def draw_findings(findings: Sequence[Answer], confidence: float, ax: Any = None)
 
 
 def draw_readings(moments: Sequence[EarlyReading], finding: Answer, confidence: float, ax: Any = None) -> Any:
-    """Plot the estimate at the end of each block against the number of judgments; return the axes."""
+    """Plot the estimates and intervals at the end of each block against the number of judgments; return the axes.
+
+    A block is a part of a sample, at whose end it can be read. `finding` names the measure; `ax` None creates axes.
+    """
     axes = axes_of(ax, 4)
     bounded = [moment for moment in moments if math.isfinite(moment.high - moment.low)]
     for moment in bounded:
@@ -75,7 +78,7 @@ def draw_half_widths(
     goal: float | None,
     ax: Any = None,
 ) -> Any:
-    """Plot expected half-widths against budgets, with the range of four in five samples; return the axes.
+    """Plot expected half-widths against budgets, with the range in four of five samples; return the axes.
 
     Parameters
     ----------
@@ -83,6 +86,8 @@ def draw_half_widths(
         The last two are None if the range is unknown.
     label : str
         Title of the chart.
+    unit : str
+        Unit of the budgets.
     goal : float or None
         The requested half-width.
     """
@@ -102,7 +107,7 @@ def draw_half_widths(
 
 
 def _named(finding: Answer, with_measure: bool) -> str:
-    """Label a finding by its systems, segment and measure."""
+    """Label an answer by its systems, segment and, if `with_measure`, measure."""
     versus = f" − {short_name(finding.versus)}" if finding.versus else ""
     segment = "" if finding.segment is None else f", {short_name(finding.segment)}"
     measure = f"{short_name(finding.measure)}, " if with_measure else ""

@@ -32,15 +32,17 @@ def whole(number: float) -> str:
 
 
 def amount(budget: float) -> str:
-    """Format a budget: whole from 100 on, else with four digits."""
+    """Format a budget: as a whole number from 100 on, else with four significant digits."""
     return f"{budget:,.0f}" if budget >= 100 else f"{budget:.4g}"
 
 
 def design_columns(design: Design) -> dict[str, NDArray[Any]]:
-    """Collect the columns of a design by query.
+    """Collect the columns of a design by query, arrays of shape (n_queries,).
 
-    ``sampling_prob`` is q, or the inclusion probability π at the budget; ``cost`` is the cost of judging the whole
-    query, ``expected_cost`` its mean cost per draw or at the budget, both in mean items.
+    ``sampling_prob`` is q for draws with replacement, else the inclusion probability π at the budget. ``mean`` and
+    ``variance`` are those of the query's value by the grade model; NaN without one. ``cost`` is that of judging the
+    whole query, ``expected_cost`` its mean cost per draw or at the budget, both in mean items (cost of an average
+    item).
     """
     from activeeval.core.design import WHOLE  # imported late, as score tables do not need designs
 
@@ -63,7 +65,10 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
 
 
 def _expected_costs(design: Design) -> NDArray[np.float64]:
-    """Compute the expected cost of each query; its overhead is paid if any of its items is judged."""
+    """Compute the expected cost of each query, shape (n_queries,), in mean items.
+
+    A query's overhead is paid if any of its items is judged.
+    """
     order, owners, n = design.order, design.order.place_queries, design.order.n_queries
     pi, a = design.inclusion_probs
     inside = np.divide(a, pi[owners], out=np.zeros_like(a), where=a > 0)
@@ -73,11 +78,12 @@ def _expected_costs(design: Design) -> NDArray[np.float64]:
 
 
 def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> list[dict[str, Cell]]:
-    """Build a row for each method and budget of a plan, with half-widths at a confidence level.
+    """Build a row for each method and budget of a question's plan, with half-widths at a confidence level.
 
-    ``power`` is the power to detect the given difference, None without one; ``goal`` is the goal that the budget should
-    reach. ``_low`` and ``_high`` bound a value in four of five cases: half-widths of samples, the power of the design,
-    and, for a goal, the budget that reaches it; None before the first label. ``hours`` and ``money`` require a price.
+    ``power`` is the power to detect the question's difference, None without one; ``goal`` is the goal that the budget
+    should reach. ``_low`` and ``_high`` bound a value in four of five cases: half-widths of samples, the power of the
+    design, and, for a goal, the budget that reaches it; None before the first label. ``hours`` and ``money`` require a
+    price.
     """
     rows = []
     for planned in plan.rows:
@@ -107,7 +113,7 @@ def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> 
 
 
 def _costs(price: Price | None, budget: float) -> dict[str, Cell]:
-    """Compute hours and money of a budget, as far as the price determines them."""
+    """Compute the fields hours, money and currency of a budget, as far as the price determines them."""
     if price is None:
         return {}
     hours, money = price.hours(budget), price.money(budget)
@@ -116,7 +122,7 @@ def _costs(price: Price | None, budget: float) -> dict[str, Cell]:
 
 
 def _ranged(name: str, bounds: Sequence[float | None]) -> dict[str, float | None]:
-    """Build the fields NAME_low and NAME_high."""
+    """Build the fields NAME_low and NAME_high, for a `name`, from the two ends."""
     low, high = bounds
     return {f"{name}_low": low, f"{name}_high": high}
 
@@ -127,9 +133,10 @@ _SPARED = ("limit", "items", "hours", "queries", "random queries")
 
 
 def plain_plan_rows(plan: SamplePlan, *, confidence: float, price: Price | None) -> list[dict[str, str]]:
-    """Build rows of a plan for reading: by question, the hardest of several contrasts; passive is a column.
+    """Build rows of a plan for reading, one for each method and budget, of each question or its hardest contrast.
 
-    Budgets that should reach a goal are marked. With many rows, only recommended budgets are shown.
+    "passive" (random queries, judged completely) is a column. Budgets that should reach a goal are marked "*". With
+    many rows, only recommended budgets are shown.
     """
     plans = plan.hardest
     pairs = [(part, row) for part in plans for row in part.rows if row.prospect.method != "passive"]
@@ -167,14 +174,17 @@ def plan_footnote(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def _half_width(half: float) -> str:
-    """Format a half-width, or "none" if it is unbounded."""
+    """Format a half-width; "none" if it is unbounded."""
     return f"{half:.3g}" if math.isfinite(half) else "none"
 
 
 def _plain_row(
     plan: QuestionPlan, planned: PlannedRow, confidence: float, price: Price | None, *, of_several: bool
 ) -> dict[str, str]:
-    """Build the row of one method and budget."""
+    """Build the row of one method and budget, with half-widths at a `confidence`.
+
+    `of_several` adds measure and question.
+    """
     prospect, power = planned.prospect, plan.power(planned.prospect)
     passive = plan.forecasts["passive"].at(prospect.budget)
     cells = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}

@@ -28,7 +28,7 @@ class Chunk:
     versus : Rankings or None
         The baseline ranking.
     node_weights : array of float, shape (n_nodes,), or None
-        Weights of the nodes of a query factor.
+        Weights of the quadrature nodes of a query factor (a random effect shared by the items of a query).
     judged : array of int, shape (n_items,), or None
         Known grades, −1 for unknown.
     traffic : float or None
@@ -65,14 +65,17 @@ class Chunk:
 
     @property
     def weights(self) -> Floats:
-        """Traffic p(x) of each query in the unit common to all chunks, shape (n_queries,)."""
+        """Traffic p(x) of each query in the unit common to all chunks, shape (n_queries,).
+
+        InputError is raised if the chunk's traffic is not a positive number.
+        """
         traffic = float(self.pool.n_queries if self.traffic is None else self.traffic)
         if not (np.isfinite(traffic) and traffic > 0):
             raise InputError(f"traffic must be a positive number, got {self.traffic!r}")
         return self.pool.query_probs * traffic
 
     def restricted_to(self, queries: Ints) -> Chunk:
-        """Select at least one query of the chunk; p(x) of the queries does not change."""
+        """Select at least one query of the chunk by number; p(x) of the queries does not change."""
         pool, items = self.pool.subset(queries)
         return Chunk(
             self.ranking.restricted_to(pool, items),
@@ -87,7 +90,7 @@ class Chunk:
 
 
 def joined(parts: Sequence[Chunk]) -> Chunk:
-    """Concatenate chunks of the same kind."""
+    """Concatenate chunks with the same number of grades, further rankings and models."""
     if len(parts) == 1:
         return parts[0]
     pools, weights = [part.pool for part in parts], np.concatenate([part.weights for part in parts])
@@ -116,7 +119,7 @@ def joined(parts: Sequence[Chunk]) -> Chunk:
 
 
 def chunk_arrays(chunk: Chunk) -> dict[str, NDArray[Any]]:
-    """Convert a chunk to named arrays, without what a sample does not need."""
+    """Convert a chunk to named arrays, from which `chunk_of` rebuilds it."""
     pool, nothing = chunk.pool, np.empty(0)
     arrays: dict[str, NDArray[Any]] = {
         "query_offsets": pool.query_offsets,
@@ -144,11 +147,11 @@ def chunk_of(arrays: Mapping[str, NDArray[Any]]) -> Chunk:
     pool = QueryPool(queries, arrays["query_offsets"], items, of_items, of_queries, probs)
 
     def lists(name: str) -> Rankings | None:
-        """Rebuild a ranking from its arrays, or return None."""
+        """Rebuild a ranking from its arrays; None if there are none."""
         return Rankings(pool, arrays[f"{name}.offsets"], arrays[name]) if name in arrays else None
 
     def array_of(name: str) -> NDArray[Any] | None:
-        """Return an array, or None if it is empty."""
+        """Return the array called `name`; None if it is empty."""
         return arrays[name] if arrays[name].size else None
 
     ranking = lists("ranking")
@@ -173,29 +176,29 @@ def by_query(chunk: Chunk) -> Chunk:
 
 
 def _rows(probs: ArrayLike, items: Ints) -> Any:
-    """Select the probabilities of items, in single precision as models predict them."""
+    """Select items from probabilities of shape (…, n_items, n_grades), in single precision as models predict them."""
     return np.asarray(probs, dtype=np.float32)[..., items, :]
 
 
 def _joined_rankings(pool: QueryPool, parts: list[Rankings]) -> Rankings:
-    """Concatenate rankings over the joined pool."""
+    """Concatenate the rankings of chunks over the joined pool, whose items are numbered chunk after chunk."""
     starts = np.cumsum([0, *(part.pool.n_items for part in parts)])
     items = [part.items + start for part, start in zip(parts, starts.tolist(), strict=False)]
     return Rankings(pool, _end_to_end([part.offsets for part in parts]), np.concatenate(items))
 
 
 def _joined_grades(parts: Sequence[Chunk]) -> Any:
-    """Concatenate known grades; None if no chunk has any."""
+    """Concatenate known grades, −1 for the items of a chunk without any; None if no chunk has any."""
     if all(part.judged is None for part in parts):
         return None
     return np.concatenate([np.full(p.pool.n_items, -1) if p.judged is None else p.judged for p in parts])
 
 
 def _concatenated(arrays: list[ArrayLike | None], axis: int) -> Any:
-    """Concatenate arrays, or return None if the first is None."""
+    """Concatenate arrays along an axis; None if the first is None."""
     return None if arrays[0] is None else np.concatenate(arrays, axis=axis)  # type: ignore[arg-type]
 
 
 def _end_to_end(offsets: list[Ints]) -> Ints:
-    """Concatenate offsets of consecutive segments."""
+    """Concatenate the offsets of segments that follow each other, each segment starting at 0."""
     return np.concatenate(([0], np.cumsum(np.concatenate([np.diff(segment) for segment in offsets]))))

@@ -51,7 +51,7 @@ from activeeval.scale.tables import UnitTable
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawable:
-    """Pool-wide inputs of draws with replacement: q (n_queries,), the draws, and sums over all queries."""
+    """Inputs of draws with replacement: q (n_queries,), the draws, and sums over all queries of the pool."""
 
     sampling_probs: Floats
     draws: ReplacementDraws
@@ -59,7 +59,7 @@ class Drawable:
 
     @classmethod
     def of(cls, recipe: Recipe, survey: Survey) -> Drawable:
-        """Compute the sampling probabilities and draws from the survey's columns."""
+        """Compute the sampling probabilities and draws from the survey's columns (arrays by query)."""
         weights, *columns = survey.columns
         p, unit = weights / survey.sums.weight, survey.sums.unit
         q = recipe.method.draw_probs(p, columns, survey.cheapest, unit, recipe.share)
@@ -86,11 +86,11 @@ class ChunkedDesign:
     ----------
     recipe : Recipe
     survey : Survey
-        Sums and marks of the partitions.
+        Sums over the partitions, and what identifies each of them.
     drawable : Drawable or None
         Set if queries are drawn with replacement.
     scratch : Scratch
-        Holds the unit tables of the partitions.
+        Holds the unit tables of the partitions (what later passes need of the items).
     engine, progress
     keeper : object
         Deletes the tables when it is garbage-collected.
@@ -126,12 +126,12 @@ class ChunkedDesign:
 
     @property
     def cost(self) -> float:
-        """Cost of judging all items that the targets need, in mean items of the whole pool."""
+        """Cost of judging all items that the targets need, in mean items (cost of the pool's average item)."""
         return self.survey.sums.cost / self.survey.sums.unit
 
     @property
     def whole_cost(self) -> float:
-        """Cost of judging every unjudged item that can change an estimate, in mean items of the whole pool."""
+        """Cost of judging every unjudged item that can change an estimate, in mean items (cost of an average item)."""
         return self.survey.whole / self.survey.sums.unit
 
     def campaign(
@@ -153,7 +153,7 @@ class ChunkedDesign:
         Parameters
         ----------
         budget : float
-            In mean items of the whole pool; see `Design.with_budget`, as for ``blocks`` and ``expected``.
+            In mean items (cost of an average item); ``expected`` meets it on average.
         chunks : iterable of Chunk, function that returns one, or Source
             The chunks of the design again; with adaptive depth they must be iterable twice.
         rng : Generator, SeedSequence, int or None
@@ -182,7 +182,7 @@ class ChunkedDesign:
         return Campaign(design, key=int(key), by_batches=by_batches, surely=surely)
 
     def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
-        """Build the design of a sample by thresholds from the unit tables."""
+        """Build the design of the units with random levels, by `key`, below a threshold; may raise an InputError."""
         selected, n = SelectedUnits(budget=budget), len(self.survey.names)
         if self.recipe.follows_labels and isinstance(source, SuppliedChunks) and source.comes_once:
             raise InputError("with adaptive depth chunks are read twice: give a list or a function")
@@ -199,7 +199,7 @@ class ChunkedDesign:
         return self._design(queries, key, selected.horizon, Levels(), selected.sums(self.survey.pool_sums))
 
     def _drawn(self, source: Source, key: np.uint64, budget: float, drawable: Drawable, *, expected: bool) -> Design:
-        """Build the design of a sample with replacement from the queries drawn."""
+        """Build the design of a sample with replacement; `budget` is met on average if `expected`, else at most."""
         draws, offsets = drawable.draws, self.survey.offsets
         drawn, _, last = draws.run(key, budget, expected=expected)
         needed = np.union1d(drawn, [int(np.argmax(draws.costs)), *([] if last is None else [last])])
@@ -216,7 +216,7 @@ class ChunkedDesign:
     def _design(
         self, chosen: Chunk, key: np.uint64, horizon: float, scheme: Scheme, pool_sums: tuple[PoolSums, ...]
     ) -> Design:
-        """Build the design of the fetched queries, with the sums of the rest of the pool."""
+        """Build the design of the fetched queries with the whole pool's sums; `horizon` is the largest level read."""
         recipe, sums = self.recipe, self.survey.sums
         design_input = recipe.design_input(chosen)
         order = recipe.order(design_input, chosen.weights / sums.weight, sums)
@@ -225,7 +225,7 @@ class ChunkedDesign:
 
 
 def _source_of(chunks: Any) -> Source:
-    """Wrap chunks in a source."""
+    """Wrap chunks in a source; a source is kept."""
     return chunks if hasattr(chunks, "is_streamed") else SuppliedChunks(chunks)
 
 
@@ -321,7 +321,7 @@ def chunked_design(
 def _method(
     measure: SampledMeasure | Questions, method: str | None, weights: Sequence[float] | None, adaptive_depth: str
 ) -> Method:
-    """Look up the method and check that its options are supported for a pool in partitions."""
+    """Look up the method; raise InputError if its options are not supported for a pool in partitions."""
     if method is None and not isinstance(measure, SampledMeasure):
         raise InputError("name the method: questions that are a function have no default")
     if isinstance(weights, str):
@@ -331,14 +331,14 @@ def _method(
 
 
 def _named_keys(source: Source, names: list[str]) -> Any:
-    """Yield numbered keys of the partitions, and append their names to a list."""
+    """Yield (number, key) of the partitions, and append their names for messages to `names`."""
     for k, key in enumerate(source.keys()):
         names.append(source.name(k, key))
         yield k, key
 
 
 def _reported(surveys: Any, names: list[str], progress: Progress) -> Any:
-    """Yield named partition surveys, and report progress."""
+    """Yield (name, survey) of the partitions from their packed `surveys`, and report progress."""
     for k, content in enumerate(surveys):
         progress(f"surveyed {k + 1} partitions")
         yield names[k], PartitionSurvey.unpacked(content)
@@ -346,20 +346,20 @@ def _reported(surveys: Any, names: list[str], progress: Progress) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RatesTask:
-    """Task: compute sums of a partition's rates for given target weights."""
+    """Task: sum the sampling rates of a partition for the target weights of a recipe, from its unit table."""
 
     recipe: Recipe
     scratch: Scratch
 
     def __call__(self, number: int) -> bytes:
-        """Compute top, bottom and largest of `RateSums`, as bytes."""
+        """Compute Σ cost p rate, Σ cost p and the largest rate of a partition (by its number), as bytes."""
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         sums = table.rate_sums(self.recipe) if table.numbers.size else (0.0, 0.0, 0.0)
         return packed({"sums": np.array(sums)})
 
 
 def _equal_loss(recipe: Recipe, survey: Survey, engine: Engine, scratch: Scratch) -> tuple[Recipe, Survey]:
-    """Set the target weights to equal relative losses, and update the survey's rate sums for them."""
+    """Set the target weights so that all targets lose the same share of precision, and update the survey's sums."""
     weights = tuple(equal_loss_weights(survey.planned / survey.sums.weight))
     recipe = replace(recipe, weights=weights)
     of_parts = engine.map(RatesTask(recipe=recipe, scratch=scratch), range(len(survey.names)))

@@ -54,7 +54,10 @@ class _DuplicateSearch:
     n_shares: int
 
     def __call__(self, share: int) -> bytes:
-        """Find the partitions and positions of the earliest duplicate, as bytes; empty if there is none."""
+        """Find the earliest duplicate of a share, as bytes: partition and position of it and of the id it repeats.
+
+        The array has one row, or none without a duplicate.
+        """
         parts = [self._share_of(k, share) for k in range(self.n_partitions)]
         rows = np.concatenate(parts)
         numbers = np.repeat(np.arange(self.n_partitions), [part.size for part in parts])
@@ -67,7 +70,7 @@ class _DuplicateSearch:
         return packed({"twice": pairs[np.lexsort(pairs.T[::-1])][:1]})
 
     def _share_of(self, partition: int, share: int) -> NDArray[Any]:
-        """Read the digests of a partition in one share of the buckets."""
+        """Read the rows (digest and position) of a partition in one share of the buckets."""
         name, size = f"queries-{partition}", _BUCKETS // self.n_shares
         begins = np.frombuffer(self.scratch.read(name, 8 * share * size, 8 * (share + 1) * size + 8), dtype=np.int64)
         begin, end = (_HEAD + _ID.itemsize * int(row) for row in begins[[0, -1]])
@@ -77,13 +80,15 @@ class _DuplicateSearch:
 def check_unique(
     engine: Engine, scratch: Scratch, names: tuple[str, ...], n_queries: int, query_name: Callable[[int, int], str]
 ) -> None:
-    """Raise InputError if two queries have the same id, with their partitions.
+    """Raise InputError if two queries have the same id, naming their partitions.
 
     Parameters
     ----------
     names : tuple of str
         Names of the partitions.
-    called : function
+    n_queries : int
+        Number of queries of the pool, which determines the memory of a worker.
+    query_name : function
         (partition number, query number) -> name of the query for messages.
     """
     n_shares = min(_BUCKETS, 2 ** math.ceil(math.log2(max(n_queries / _MOST_AT_ONCE, 1.0))))
@@ -101,7 +106,7 @@ def check_unique(
 
 
 def _rows(contents: Iterator[bytes]) -> Iterator[tuple[int, ...]]:
-    """Yield the duplicates found in all shares."""
+    """Yield the duplicates of all shares: partition and position of the later query, then of the earlier one."""
     for content in contents:
         for row in unpacked(content)["twice"].tolist():
             yield tuple(row)

@@ -22,13 +22,17 @@ from activeeval.scale.tables import UnitTable
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FetchTask:
-    """Task: read some queries of a partition, and check that they match the survey."""
+    """Task: read some queries of a partition, and check that they match the survey (result of the first pass)."""
 
     source: Source
     scratch: Scratch
 
     def __call__(self, part: tuple[int, Any, Ints]) -> bytes:
-        """Read the selected queries as packed arrays; a partition that is streamed also returns its mark."""
+        """Read some queries of a partition; `part` is (partition number, key, ascending query numbers).
+
+        Return packed arrays; a partition that is streamed also returns its mark (hash of its query ids, and its
+        traffic). InputError is raised if the partition cannot be read or differs from the survey.
+        """
         number, key, queries = part
         try:
             if self.source.is_streamed:
@@ -41,7 +45,7 @@ class FetchTask:
         return packed(chunk_arrays(chunk))
 
     def _of_whole(self, key: Any, queries: Ints) -> bytes:
-        """Read a streamed partition, compute its mark, and select queries."""
+        """Read a streamed partition, compute its mark (hash of its query ids, and its traffic), and select queries."""
         chunk = self.source.read(key)
         word, weight = mark_of(pool_hashes(chunk.pool)[0], chunk.weights)
         present = queries[queries < chunk.pool.n_queries]  # a changed chunk is detected by its mark
@@ -49,7 +53,10 @@ class FetchTask:
         return packed(arrays | {"word": np.array([word], dtype=np.uint64), "weight": np.array([weight])})
 
     def _check(self, chunk: Chunk, number: int, key: Any, queries: Ints) -> None:
-        """Raise InputError if the queries' ids or traffic differ from the unit table."""
+        """Raise InputError if the queries' ids or traffic differ from the unit table (written by the first pass).
+
+        `number` and `key` identify the partition, `queries` are numbers within it.
+        """
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         rows = np.searchsorted(table.numbers, queries)
         known = np.flatnonzero(np.isin(queries, table.numbers))
@@ -60,7 +67,7 @@ class FetchTask:
 
 
 def fetched(source: Source, engine: Engine, scratch: Scratch, survey: Survey, chosen: Mapping[int, Ints]) -> Chunk:
-    """Read the sampled queries as one chunk, partition by partition.
+    """Read the sampled queries as one chunk, partition by partition; `survey` is the result of the first pass.
 
     Parameters
     ----------
@@ -79,7 +86,10 @@ def fetched(source: Source, engine: Engine, scratch: Scratch, survey: Survey, ch
 def _contents(
     source: Source, engine: Engine, scratch: Scratch, survey: Survey, chosen: Mapping[int, Ints]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the arrays of the selected queries of each partition; check the marks of streamed ones."""
+    """Yield the arrays of the selected queries of each partition, and check the marks (identity) of streamed ones.
+
+    InputError is raised if a partition differs from the survey, or partitions are missing or added.
+    """
     nothing = np.empty(0, np.int64)
     parts = ((k, key, chosen.get(k, nothing)) for k, key in enumerate(source.keys()))
     needed = parts if source.is_streamed else (part for part in parts if part[2].size)

@@ -25,7 +25,9 @@ thousandth."""
 
 
 def expected_sums(design: ChunkedDesign) -> tuple[dict[str, Any], list[Floats]]:
-    """Sum the expected cost, counts and variances of a design by levels, in two passes over its tables.
+    """Sum the expected cost, counts and variances of a design by threshold level, in two passes over its unit tables.
+
+    All units with a random level up to the threshold are judged, so that a higher one costs more.
 
     Returns
     -------
@@ -44,7 +46,10 @@ def expected_sums(design: ChunkedDesign) -> tuple[dict[str, Any], list[Floats]]:
 
 
 def _sums(design: ChunkedDesign, levels: Floats, *, only_costs: bool) -> tuple[Floats, float]:
-    """Sum over all partitions, shape (n, n_levels), and find the cost of the most expensive unit."""
+    """Sum the arrays of `OutlookTask` over all partitions, at some levels; shape (n, n_levels).
+
+    Also find the cost of the dearest unit.
+    """
     engine: Engine = design.engine
     task = OutlookTask(
         recipe=design.recipe, scratch=design.scratch, sums=design.survey.sums, levels=levels, only_costs=only_costs
@@ -60,7 +65,10 @@ def _sums(design: ChunkedDesign, levels: Floats, *, only_costs: bool) -> tuple[F
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutlookTask:
-    """Task: compute the expected sums of a partition at some levels from its table."""
+    """Task: compute the expected sums of a partition from its unit table, for each of several threshold levels.
+
+    `sums` are those of the whole pool; with `only_costs` only the expected cost is computed.
+    """
 
     recipe: Recipe
     scratch: Scratch
@@ -69,7 +77,7 @@ class OutlookTask:
     only_costs: bool
 
     def __call__(self, number: int) -> bytes:
-        """Compute the sums of a partition, as bytes."""
+        """Compute the sums of a partition by its number, as bytes: shape (1, n_levels) or (4 + n_targets, n_levels)."""
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         if not table.numbers.size:
             n = 1 if self.only_costs else 4 + len(table.variances)
@@ -84,7 +92,7 @@ class OutlookTask:
 
 
 def _plans(table: UnitTable, order: Order) -> list[RatePlan]:
-    """Build the variance model of each target."""
+    """Build the variance model of each target from the table's variances."""
     places, p = OrderPlaces.of_order(order), order.query_probs
     terms = [variance_terms(places, variances, p, is_nested=order.is_nested) for variances in table.variances]
     return [
@@ -102,7 +110,11 @@ def _plans(table: UnitTable, order: Order) -> list[RatePlan]:
 
 
 def _at(order: Order, plans: list[RatePlan], level: float) -> list[float]:
-    """Compute cost, queries, items, queries by chance, and the variance of each target, at a level."""
+    """Compute the expected sums at a threshold level: cost, opened queries, judged items, and variance of each target.
+
+    All units with a random level up to the threshold are judged. The fourth number, queries by chance, counts opened
+    queries whose units are not certain to be judged.
+    """
     pi, judged = order.inclusion_probs(level)
     opened = plans[0].turned_to(pi, judged)
     by_chance = opened[~plans[0].is_certain(judged)].sum()

@@ -43,10 +43,10 @@ def of_array(array: NDArray[np.uint8]) -> Any:
 
 
 def short(array: NDArray[Any]) -> NDArray[Any]:
-    """Shorten an array of equal values to one value."""
+    """Shorten an array of equal values to one value; others are kept."""
     return array[:1] if array.size > 1 and (array == array[0]).all() else array
 
 
 def long(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """Expand an array shortened by `short` to n values."""
+    """Repeat an array's single value n times, which reverses `short`; other arrays are kept."""
     return np.repeat(array, n) if array.size == 1 and n != 1 else array

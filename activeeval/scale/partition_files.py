@@ -63,7 +63,10 @@ def opened(path: str) -> Iterator[Any]:
 
 
 def state_of(path: str) -> bytes:
-    """Return size and modification time of a file, to detect a replacement."""
+    """Return size and modification time of a file as bytes, to detect a replacement.
+
+    Raise FormatError on a read error.
+    """
     system, place, _ = _opened(path)
     with _read_errors(path):
         info = system.get_file_info(place)
@@ -71,7 +74,10 @@ def state_of(path: str) -> bytes:
 
 
 def said_of(path: str, file: Any) -> dict[str, Any]:
-    """Read the pool metadata of a file by `write`; empty for files of other origin."""
+    """Read the pool's metadata that `write` stored in a file; empty for files of other origin.
+
+    FormatError is raised if they cannot be read.
+    """
     metadata = (file.schema_arrow.metadata or {}).get(KEY)
     if metadata is None:
         return {}
@@ -82,14 +88,14 @@ def said_of(path: str, file: Any) -> dict[str, Any]:
 
 
 def with_empty(values: Any, is_empty: Any) -> Any:
-    """Build a column with empty cells."""
+    """Build a column of `values` with empty cells where the mask `is_empty` is True."""
     import pyarrow as pa
 
     return pa.array(values, mask=is_empty)
 
 
 def write(path: str, groups: Iterator[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
-    """Write a parquet file: a row group for each set of columns, with the pool's metadata.
+    """Write a parquet file: a row group for each mapping of columns in `groups`, with the pool's metadata.
 
     Raises
     ------
@@ -126,13 +132,13 @@ def within(address: str, name: str) -> str:
 
 
 def output(address: str, name: str) -> Any:
-    """Open a file of a remote folder for writing."""
+    """Open the file `name` of a remote folder for writing."""
     system, path, _ = _opened(within(address, name))
     return system.open_output_stream(path)
 
 
 def input_of(address: str, name: str) -> Any:
-    """Open a file of a remote folder for reading."""
+    """Open the file `name` of a remote folder for reading."""
     system, path, _ = _opened(within(address, name))
     return system.open_input_file(path)
 
@@ -162,7 +168,13 @@ def remove(address: str) -> None:
 
 
 def _opened(address: str) -> tuple[Any, str, str]:
-    """Return the file system of a path or address, the path on it, and the address's options."""
+    """Return the file system of a path or address, the path on it, and the address's options ("?…").
+
+    Raises
+    ------
+    InputError
+        If pyarrow is missing, or the location cannot be reached.
+    """
     try:
         from pyarrow import fs
     except ImportError:
@@ -179,7 +191,10 @@ def _opened(address: str) -> tuple[Any, str, str]:
 
 @lru_cache(maxsize=16)
 def _system_of(folder: str) -> tuple[Any, str]:
-    """Return the file system of a folder's address, and the path on it; cached with its connections."""
+    """Return the file system of a folder's address, and the path on it; cached with its connections.
+
+    InputError is raised if it cannot be reached.
+    """
     from pyarrow import fs
 
     try:
@@ -193,7 +208,10 @@ def _system_of(folder: str) -> tuple[Any, str]:
 
 
 def _by_fsspec(folder: str) -> tuple[Any, str]:
-    """Return an fsspec file system for an address that pyarrow does not support."""
+    """Return an fsspec file system for an address that pyarrow does not support, and the path on it.
+
+    InputError is raised if it cannot be reached.
+    """
     from pyarrow import fs
 
     try:
@@ -218,7 +236,7 @@ def _read_errors(path: str) -> Iterator[None]:
 
 
 def _reason(problem: BaseException) -> str:
-    """Return the first line of an error message."""
+    """Return the first line of an error's message, or its type."""
     text = getattr(problem, "strerror", None) or str(problem).strip() or type(problem).__name__
     return str(text).splitlines()[0]
 

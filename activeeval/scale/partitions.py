@@ -32,7 +32,7 @@ _AT_ONCE = 2**20
 
 
 class PartKey(NamedTuple):
-    """A partition: a file and its row groups, all of them if empty."""
+    """A partition: a file, and the numbers of its row groups (all of them if empty)."""
 
     path: str
     groups: tuple[int, ...]
@@ -48,7 +48,7 @@ class PartitionedPool:
     runs : tuple of str
         Selected runs: the evaluated one, the baseline, and further ones.
     said : dict
-        Metadata by `activeeval pool write`: the scale, the model and its query factor, the depth of lists.
+        Metadata that `activeeval pool write` stored: the scale, the model and its query factor, the depth of lists.
     n_grades : int or None
         Number of grades; None: number of columns of the probabilities.
     model : object or None
@@ -102,13 +102,16 @@ class PartitionedPool:
         return replace(self, n_grades=n_grades)
 
     def predicted_by(self, model: Any) -> PartitionedPool:
-        """Set a fitted model that predicts grade probabilities from the features when a partition is read."""
+        """Set a fitted model that predicts grade probabilities from the features when a partition is read.
+
+        InputError is raised if the files have no features.
+        """
         if not self._features:
             raise InputError(f"{self.files[0]}: has no features: expected columns f0, f1, …")
         return replace(self, model=model)
 
     def keys(self) -> list[PartKey]:
-        """List the partitions: files, or groups of row groups if these are declared to hold whole queries."""
+        """List the partitions: files, or row groups of them if the metadata says that these hold whole queries."""
         if not self.said.get("whole_groups"):
             return [PartKey(path, ()) for path in self.files]
         return [key for path in self.files for key in _parts(path)]
@@ -118,11 +121,11 @@ class PartitionedPool:
         return f"{key.path}, row groups {key.groups[0]} to {key.groups[-1]}" if key.groups else key.path
 
     def state(self, key: PartKey) -> bytes:
-        """Return the state of a partition's file, to detect a replacement."""
+        """Return size and time of a partition's file as bytes, to detect a replacement."""
         return state_of(key.path)
 
     def query_name(self, partition: int, query: int) -> str:
-        """Return the quoted id of a query."""
+        """Return the quoted id of a query, by the numbers of its partition and of the query, for messages."""
         return shown(str(self.read(self.keys()[partition]).pool.query_texts[query]))
 
     def read(self, key: PartKey) -> Chunk:
@@ -139,7 +142,12 @@ class PartitionedPool:
         return self._chunk(key.path, table)
 
     def read_some(self, key: PartKey, queries: Ints) -> Chunk:
-        """Read some queries of a partition by ascending numbers in `read`; only their row groups are read."""
+        """Read some queries of a partition by their ascending numbers in `read`'s chunk.
+
+        Only their row groups are read.
+
+        InputError is raised as by `read`, and if there is no such query.
+        """
         import pyarrow as pa
         from pyarrow import compute
 
@@ -177,7 +185,7 @@ class PartitionedPool:
         return sorted((name for name in self.columns if _is_numbered(name, "f")), key=lambda name: int(name[1:]))
 
     def _check(self, path: str, file: Any) -> None:
-        """Raise InputError if a file has another schema or metadata than the first, or no rows."""
+        """Raise InputError if the file at `path` lacks a column of the first, has other metadata, or has no rows."""
         names, said = tuple(file.schema_arrow.names), said_of(path, file)
         lacking = [name for name in self.columns if name not in names]
         if lacking:
@@ -189,7 +197,7 @@ class PartitionedPool:
             raise InputError("is empty")
 
     def _chunk(self, path: str, table: Any) -> Chunk:
-        """Convert a table of rows to a chunk: queries sorted by id, items by hash."""
+        """Convert rows to a chunk, queries sorted by id, items by hash; raise InputError on invalid values."""
         ids, of_rows = _codes(table)
         order = np.argsort(of_rows, kind="stable")
         counts = np.bincount(of_rows, minlength=ids.size)
@@ -233,7 +241,7 @@ class PartitionedPool:
         return Rankings.from_scores(pool, columns.numbers(f"{SCORE}{name}", np.nan, empty=np.nan))
 
     def _probs(self, columns: _Columns) -> list[NDArray[np.float32]]:
-        """Compute the probabilities of each model, padded to the grades of the scale."""
+        """Compute the probabilities of each model, shape (n_items, n_grades), padded to the grades of the scale."""
         if self.model is not None:
             features = np.column_stack([columns.numbers(name, 0.0) for name in self._features])
             return [self._widened(np.asarray(self.model.predict_proba(features)))]
@@ -241,13 +249,13 @@ class PartitionedPool:
         return [self._of_model(columns, f"{prefix}:" if prefix else "") for prefix in sorted(prefixes)]
 
     def _of_model(self, columns: _Columns, prefix: str) -> NDArray[np.float32]:
-        """Read the probability columns of one model."""
+        """Read the probability columns of one model, whose names have a prefix, as "m1:"."""
         names = [name for name in self._of_models if name.rpartition(":")[0] == prefix.rstrip(":")]
         probs = np.column_stack([columns.numbers(f"{prefix}p{k}", 0.0) for k in range(len(names))])
         return self._widened(probs)
 
     def _widened(self, probs: Floats) -> NDArray[np.float32]:
-        """Pad probabilities to the grades of the scale; uniform ones stay uniform."""
+        """Pad probabilities to the grades of the scale with 0; uniform ones become uniform over the scale."""
         n_grades = max(self.n_grades or 0, probs.shape[1])
         if n_grades > probs.shape[1] and self.said.get("is_uniform"):
             return np.full((len(probs), n_grades), 1.0 / n_grades, dtype=np.float32)
@@ -255,7 +263,7 @@ class PartitionedPool:
 
 
 class _Columns:
-    """Columns of a partition, sorted like its pool."""
+    """Columns of a partition, sorted like its pool: `order` has the rows, `offsets` the start of each query."""
 
     def __init__(self, table: Any, order: Ints, offsets: Ints) -> None:
         """Store the table, the order of its rows and the offsets of queries."""
@@ -288,7 +296,7 @@ class _Columns:
         return np.asarray(values[self._order])
 
     def of_queries(self, name: str, default: float, ids: Texts) -> Floats:
-        """Read a column that is constant within queries, shape (n_queries,)."""
+        """Read a column, else `default`, shape (n_queries,); raise InputError if a query (of `ids`) has two values."""
         values = self.numbers(name, default)
         firsts = values[self._offsets[:-1]]
         differs = values != np.repeat(firsts, np.diff(self._offsets))
@@ -298,7 +306,7 @@ class _Columns:
         return firsts
 
     def whole(self, name: str) -> Ints | None:
-        """Read a column of grades, −1 for empty cells; None if it is missing."""
+        """Read grades, shape (n_items,), −1 for empty cells; None without the column; InputError if not whole."""
         if name not in self:
             return None
         values = self.numbers(name, -1.0, empty=-1.0)
@@ -314,7 +322,7 @@ def _is_numbered(name: str, letter: str) -> bool:
 
 
 def _parts(path: str) -> list[PartKey]:
-    """Split a file into runs of consecutive row groups of at most `_AT_ONCE` rows."""
+    """Split a file into partitions: runs of consecutive row groups of at most 2^20 rows each."""
     with opened(path) as file:
         sizes = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
     if sum(sizes) <= _AT_ONCE:
@@ -328,7 +336,7 @@ def _parts(path: str) -> list[PartKey]:
 
 
 def _codes(table: Any) -> tuple[Texts, Ints]:
-    """Return the sorted query ids, and the number of each row's query."""
+    """Return sorted query ids, and each row's query number, shape (n_rows,); raise InputError on empty cells."""
     import pyarrow as pa
 
     column = table.column("query_id")
@@ -343,7 +351,7 @@ def _codes(table: Any) -> tuple[Texts, Ints]:
 
 
 def _texts(table: Any, name: str) -> Texts:
-    """Read a text column as Texts without copying its characters."""
+    """Read a text column as Texts without copying its characters; raise InputError on empty cells."""
     import pyarrow as pa
 
     column = table.column(name)

@@ -26,14 +26,15 @@ class PartitionOptions(TypedDict, total=False):
     Attributes
     ----------
     factor, max_grade, bias
-        As in `Method.design`.
+        Query factor (random effect of a query), largest grade of the scale, and bias of the model's predictions to
+        guard against, as in `Method.design`.
     n_jobs : int
         Number of threads in this process; −1 uses all processors. Default: 1.
     engine : Engine, optional
         Runs the tasks, in place of threads.
     scratch : Scratch, optional
-        Location of the unit tables, accessible to all workers: 24 bytes or more for each candidate item. By default a
-        local folder that is deleted with the design.
+        Location of the unit tables (variance and cost of each candidate item), accessible to all workers: 24 bytes or
+        more for each candidate item. By default a local folder that is deleted with the design.
     trust_ids : bool
         True: skip the check for duplicate query ids.
     progress : callable
@@ -63,7 +64,7 @@ class ChunkMeasure:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recipe:
-    """Options that turn chunks into designs.
+    """Options (method, targets, weights) that turn chunks of a pool into designs.
 
     Attributes
     ----------
@@ -71,10 +72,13 @@ class Recipe:
     questions : function of a chunk
         Returns its target, or targets.
     factor : Factor or None
+        Query factor: a random effect shared by the items of a query.
     max_grade : int or None
+        Largest grade of the scale.
     bias : float
+        Bias of the model's predictions to guard against.
     share : float
-        The defensive share.
+        The defensive share: part of the sampling rates that does not depend on the grade model.
     weights : tuple of float
         ω of each target; empty for a single target.
     """
@@ -89,11 +93,14 @@ class Recipe:
 
     @property
     def follows_labels(self) -> bool:
-        """True with adaptive depth: a query's units then depend on its labels."""
+        """True with adaptive depth: what is judged of a query then depends on its labels."""
         return self.method.looks != "off"
 
     def design_input(self, chunk: Chunk) -> DesignInput:
-        """Build the method's input from a chunk; raise InputError if a target is restricted by `within`."""
+        """Build the method's input from a chunk.
+
+        Raise InputError if a target is restricted to some queries (`within`).
+        """
         targets = self.questions(chunk)
         if any(target.within is not None for target in (targets if isinstance(targets, Sequence) else [targets])):
             raise InputError("a pool in chunks is asked about all of its queries, not about some: no `within`")
@@ -109,11 +116,14 @@ class Recipe:
         )
 
     def order(self, design_input: DesignInput, query_probs: Floats, sums: RateSums) -> Order:
-        """Build the sampling order of a part of the pool; ``query_probs`` and ``sums`` refer to the whole pool."""
+        """Build the sampling order (units with their rates) of a part of the pool.
+
+        `query_probs` are p of its queries within the whole pool, `sums` are rate sums over the whole pool.
+        """
         return self.method.order(
             design_input, self.method.rates(design_input, self.weights), query_probs, sums, self.share
         )
 
     def part(self, design_input: DesignInput, order: Order, scheme: Scheme) -> Design:
-        """Build the design of a part of the pool."""
+        """Build the design of a part of the pool from its sampling order and the scheme that draws units."""
         return self.method.looked(self.method.design_of(design_input, order, scheme, self.max_grade), self.weights)

@@ -39,7 +39,7 @@ class Folder:
     path: str
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically; concurrent writers write the same content."""
+        """Write a file atomically; concurrent writers write the same content. InputError is raised if that fails."""
         try:
             handle, temporary = tempfile.mkstemp(dir=self.path)
             try:
@@ -54,7 +54,7 @@ class Folder:
             raise InputError(f"{self.path}: a worker cannot write there: {reason}", field="scratch") from None
 
     def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
-        """Read a file, or its bytes from begin to end."""
+        """Read a file, or its bytes from `begin` to before `end`; raise InputError if that fails."""
         try:
             with open(Path(self.path, name), "rb") as file:
                 file.seek(begin)
@@ -77,12 +77,12 @@ class RemoteFolder:
     address: str
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file; object stores write atomically."""
+        """Write a file; object stores write atomically. InputError is raised if that fails."""
         with _io_errors(self.address), partition_files.output(self.address, name) as file:
             file.write(content)
 
     def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
-        """Read a file, or its bytes from begin to end."""
+        """Read a file, or its bytes from `begin` to before `end`; raise InputError if that fails."""
         with _io_errors(self.address), partition_files.input_of(self.address, name) as file:
             file.seek(begin)
             return bytes(file.read() if end is None else file.read(end - begin))
@@ -90,7 +90,10 @@ class RemoteFolder:
 
 @contextmanager
 def scratch_of(place: str | None) -> Iterator[Scratch | None]:
-    """Create a temporary folder at a path or address, and delete it at the end; None without a place."""
+    """Create a temporary folder within a path or address, and delete it after the block.
+
+    Yield None if `place` is None.
+    """
     if place is None:
         yield None
     elif "://" in place:

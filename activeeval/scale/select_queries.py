@@ -36,12 +36,14 @@ _N_DEAREST = 2
 class PartitionUnits:
     """Units of a partition that may enter the sample.
 
+    A unit is what is drawn and judged at once: an item, a prefix of a list or a whole query.
+
     Attributes
     ----------
     numbers : ndarray of int64, shape (n_units,)
         Query number of each unit, within its partition.
     levels, costs : ndarray, shape (n_units,)
-        Ascending by level.
+        Random level and cost of each unit, ascending by level. A sample takes the units below a threshold level.
     dearest : ndarray, shape (n, 3)
         The most expensive queries: cost of their most expensive unit, their number, and the first half of a hash of
         their id.
@@ -56,7 +58,7 @@ class PartitionUnits:
     curves: Curves
 
     def packed(self) -> bytes:
-        """Convert to bytes."""
+        """Convert the units to bytes, to be sent by a worker."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in ("levels", "costs", "dearest")}
         arrays["numbers"] = self.numbers.astype(np.int32)
         for t, (planned, blind) in enumerate(self.curves):
@@ -66,7 +68,7 @@ class PartitionUnits:
 
     @classmethod
     def unpacked(cls, content: bytes) -> PartitionUnits:
-        """Rebuild from the bytes of `packed`."""
+        """Rebuild the units from the bytes of `packed`."""
         arrays = unpacked(content)
         n_targets = sum(name.startswith("planned") for name in arrays)
         curves = [(PlannedVariance.of_array(arrays[f"planned{t}"]), arrays.get(f"blind{t}")) for t in range(n_targets)]
@@ -83,18 +85,18 @@ class PartitionUnits:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitsTask:
-    """Task: find the units of a partition below a level.
+    """Task: find the units of a partition below a level, in its unit table or, with adaptive depth, in the partition.
 
     Attributes
     ----------
     sums : RateSums
-        Of the whole pool.
+        Sums of sampling rates over the whole pool.
     key : uint64
         Random key of the sample.
     budget : float
         In mean items; units beyond the budget are left out.
     limit : float
-        The level.
+        The level; infinite for the first partitions, for which only the budget limits the units.
     """
 
     source: Source
@@ -106,7 +108,7 @@ class UnitsTask:
     limit: float
 
     def __call__(self, part: tuple[int, Any]) -> bytes:
-        """Find the units of a partition, as bytes."""
+        """Find the units of a partition, given as (number, key), as bytes of `PartitionUnits`."""
         number, key = part
         if self.recipe.follows_labels:
             return self._by_labels(number, key).packed()
@@ -117,10 +119,11 @@ class UnitsTask:
         return self._units(order, order, table.numbers, table.curves(order)).packed()
 
     def _by_labels(self, number: int, key: Any) -> PartitionUnits:
-        """Find the units with adaptive depth.
+        """Find the units of a partition with adaptive depth (a query's labels decide how deep it is judged).
 
-        Only places known before any label are listed. As later places add to the cost, the budget is exhausted at the
-        latest at the level at which the known places alone exhaust it.
+        Only places (items in the judging order) known before any label are listed. As later places add to the cost, the
+        budget is exhausted at the latest at the level at which the known places alone exhaust it. InputError is raised
+        if the partition cannot be read or has changed.
         """
         try:
             chunk = self.source.read(key)
@@ -134,7 +137,11 @@ class UnitsTask:
         return self._units(design.known_order, order, np.arange(order.n_queries), curves)
 
     def _units(self, known: Order, order: Order, numbers: Ints, curves: Curves) -> PartitionUnits:
-        """Select the units within the budget, and the most expensive queries."""
+        """Select the units within the budget, and the most expensive queries.
+
+        `known` is the order of the units that can be listed, `order` that of all; `numbers`, shape (n,), are the query
+        numbers of the orders' queries within the partition; `curves` are planned variances of each target.
+        """
         queue = self._queue(known)
         _, n = paid(queue.unit_levels, queue.unit_costs, self.budget)
         dearest = order.dearest_units
@@ -148,19 +155,19 @@ class UnitsTask:
         )
 
     def _queue(self, order: Order) -> Queue:
-        """Order the units by level, up to the limit or, without one, up to the budget."""
+        """Sort the units by level, up to the limit or, without one, up to the budget."""
         if math.isinf(self.limit):
             return Levels().queue(order, self.key, self.budget)
         return Levels().below(order, self.key, self.limit)
 
 
 def _halves(hashes: Words) -> Floats:
-    """Return the upper 32 bits of hashes as floats."""
+    """Return the upper 32 bits of hashes as floats, which hold them exactly."""
     return (hashes >> np.uint64(32)).astype(np.float64)
 
 
 def _nothing(table: UnitTable) -> PartitionUnits:
-    """Build the result of a partition without candidate items."""
+    """Build the result of a partition without items that can change a target."""
     nothing = np.empty(0)
     curve = PlannedVariance.of(nothing, nothing)
     return PartitionUnits(
@@ -173,9 +180,9 @@ def _nothing(table: UnitTable) -> PartitionUnits:
 
 
 def paid(levels: Floats, costs: Floats, budget: float) -> tuple[float, int]:
-    """Find the level of the first unit beyond a budget, and the number of units up to it.
+    """Find the level of the first unit that a budget does not pay for, and the number of units up to that level.
 
-    Units are ascending by level; the level is inf if the budget pays for all.
+    `levels` and `costs` are those of the units, ascending by level; the level is infinite if the budget pays for all.
     """
     n_paid = int(np.searchsorted(np.cumsum(costs), budget * (1 + ROUNDING), side="right"))
     if n_paid >= levels.size:
@@ -185,7 +192,7 @@ def paid(levels: Floats, costs: Floats, budget: float) -> tuple[float, int]:
 
 
 def waves(parts: Iterable[Any], n_first: int) -> Iterator[list[Any]]:
-    """Yield partitions in waves, each as large as all waves before it.
+    """Yield partitions in waves (lists), the first of size `n_first`, each later one as large as all waves before it.
 
     Examples
     --------
@@ -210,6 +217,14 @@ class SelectedUnits:
         In mean items.
     level : float
         Level of the first unit beyond the budget, among the partitions so far.
+    levels, costs : ndarray, shape (n_units,)
+        Of the units kept, ascending by level.
+    places : ndarray of int64, shape (n_units, 2)
+        Partition number and query number of each unit.
+    dearest : ndarray, shape (n, 4)
+        Partition number, then columns as in `PartitionUnits`.
+    curves
+        As in `PartitionUnits`, summed.
     """
 
     budget: float
@@ -222,11 +237,11 @@ class SelectedUnits:
 
     @property
     def horizon(self) -> float:
-        """Level below which all units are kept."""
+        """Level below which all units are kept: that of the budget, with a tolerance for rounding."""
         return self.level * (1 + _ROOM)
 
     def take(self, partition: int, new: PartitionUnits) -> None:
-        """Merge the units of the next partition."""
+        """Merge the units of the next partition, and drop those beyond the budget."""
         places = np.column_stack((np.full(new.numbers.size, partition), new.numbers))
         levels = np.concatenate((self.levels, new.levels))
         by_level = np.argsort(levels, kind="stable")
@@ -240,7 +255,10 @@ class SelectedUnits:
         self.curves = _added(self.curves, new.curves) if self.curves else new.curves
 
     def chosen(self) -> dict[int, Ints]:
-        """List the queries of the sample by partition; at least one query."""
+        """List the query numbers of the sample by partition number, the most expensive queries included.
+
+        There is at least one query.
+        """
         dearest = self.dearest[:, [0, 2]].astype(np.int64)
         needed = np.unique(np.concatenate((self.places, dearest)), axis=0)
         if not needed.size:
@@ -248,7 +266,7 @@ class SelectedUnits:
         return {k: needed[needed[:, 0] == k, 1] for k in np.unique(needed[:, 0]).tolist()}
 
     def sums(self, of_pool: tuple[PoolSums, ...]) -> tuple[PoolSums, ...]:
-        """Add the planned variances to the pool's sums."""
+        """Attach the planned variances of all partitions to the pool's sums, by target."""
         return tuple(
             replace(sums, planned=planned, planned_blindly=blind)
             for sums, (planned, blind) in zip(of_pool, self.curves, strict=True)
@@ -256,7 +274,7 @@ class SelectedUnits:
 
 
 def _added(curves: Curves, others: Curves) -> Curves:
-    """Add the planned variances of two sets of partitions."""
+    """Add the planned variances of two sets of partitions, by target."""
     together = zip(curves, others, strict=True)
     return tuple(
         (planned + more, None if blind is None or blind_more is None else blind + blind_more)

@@ -26,16 +26,16 @@ class Source(Protocol):
     is_streamed: bool
 
     def keys(self) -> Iterable[Any]:
-        """Yield a key for each partition."""
+        """Yield a key for each partition, from which a worker can read it."""
 
     def read(self, key: Any) -> Chunk:
-        """Read a partition."""
+        """Read the partition of a key as a chunk."""
 
     def read_some(self, key: Any, queries: Ints) -> Chunk:
-        """Read some queries of a partition by ascending numbers in `read`."""
+        """Read some queries of a partition by their ascending numbers in the chunk that `read` returns."""
 
     def state(self, key: Any) -> bytes:
-        """Return bytes that change if the partition is replaced; empty if this cannot be detected."""
+        """Return bytes that change if the partition is replaced; b"" if this cannot be detected."""
 
     def name(self, number: int, key: Any) -> str:
         """Name a partition for messages."""
@@ -45,24 +45,27 @@ class Source(Protocol):
 
 
 def named(problem: InputError, name: str) -> InputError:
-    """Prefix an error with its partition, unless it starts with that."""
+    """Prefix an error's message with the name of its partition, unless it starts with that."""
     return problem if str(problem).startswith(name) else InputError(f"{name}: {problem}")
 
 
 def keep_state(source: Source, scratch: Scratch, number: int, key: Any) -> None:
-    """Store the state of a partition before its first read."""
+    """Store the state (size and time of the file) of a partition before its first read.
+
+    `number` and `key` identify the partition.
+    """
     scratch.write(f"state-{number}", source.state(key))
 
 
 def check_state(source: Source, scratch: Scratch, number: int, key: Any) -> None:
-    """Raise InputError if a partition was replaced since its first read."""
+    """Raise InputError if a partition, identified by `number` and `key`, was replaced since `keep_state`."""
     if source.state(key) != scratch.read(f"state-{number}"):
         raise InputError(f"{source.name(number, key)}: was changed while the sample was drawn: draw it once more")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SuppliedChunks:
-    """Chunks supplied by the caller, or by a function.
+    """Partitions that the caller supplies as chunks, or by a function that returns them; they are read as a stream.
 
     Attributes
     ----------
@@ -73,7 +76,7 @@ class SuppliedChunks:
     is_streamed = True
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without the chunks."""
+        """Pickle without the chunks: workers receive each chunk as a key."""
         return SuppliedChunks, ((),)  # a worker receives its chunk as the key, so the task is sent without chunks
 
     @property
@@ -89,7 +92,7 @@ class SuppliedChunks:
             yield chunk
 
     def read(self, key: Chunk) -> Chunk:
-        """Return the chunk."""
+        """Return the chunk, which is its own key."""
         return key
 
     def read_some(self, key: Chunk, queries: Ints) -> Chunk:
@@ -97,7 +100,7 @@ class SuppliedChunks:
         return key.restricted_to(queries)
 
     def state(self, key: Chunk) -> bytes:
-        """Return an empty state, as regenerated chunks may be equal."""
+        """Return b"": the caller may supply an equal chunk anew, so that a replacement cannot be detected here."""
         return b""
 
     def name(self, number: int, key: Any) -> str:

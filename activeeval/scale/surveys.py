@@ -28,7 +28,10 @@ _ALIKE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
-    """Properties common to all chunks of a pool; ``n_seen``: number of grades seen by a model with a query factor."""
+    """Properties common to all chunks of a pool.
+
+    `n_seen`: number of grades with a positive probability (None: no factor).
+    """
 
     n_grades: int | None
     n_seen: int | None
@@ -38,7 +41,7 @@ class Kind:
 
     @classmethod
     def of(cls, chunk: Chunk, design_input: DesignInput) -> Kind:
-        """Determine the kind of a chunk."""
+        """Determine the kind (properties that all chunks must share) of a chunk."""
         beliefs = design_input.beliefs
         has_factor = beliefs is not None and beliefs.factor is not None
         return cls(
@@ -51,12 +54,12 @@ class Kind:
 
     @classmethod
     def of_words(cls, words: dict[str, Any]) -> Kind:
-        """Rebuild a kind from its JSON form."""
+        """Rebuild a kind from a dict of its fields, as JSON has them."""
         nodes, questions = words.pop("node_weights"), tuple(words.pop("questions"))
         return cls(**words, node_weights=None if nodes is None else tuple(nodes), questions=questions)
 
     def check_fits(self, first: Kind, name: str, of_first: str) -> None:
-        """Raise InputError if a partition differs from the first, with the names of both."""
+        """Raise InputError if a partition differs from the first; `name` and `of_first` name the two."""
         if self.n_grades != first.n_grades:
             n_here, n_first = self.n_grades or "no", first.n_grades or "no"
             raise InputError(f"{name} has probabilities of {n_here} grades, {of_first} of {n_first}")
@@ -77,15 +80,15 @@ _SUMS = ("n_queries", "n_open", "base", "settled_squares", "open_squares", "open
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionSurvey:
-    """Result of the first pass over a partition.
+    """Result of the first pass over a partition: sums, checks and, for draws with replacement, arrays by query.
 
     Attributes
     ----------
     kind : Kind
     sums : RateSums
-        With the weights of targets, if known.
+        Sums of sampling rates, with the weights of targets if known.
     planned : ndarray, shape (n_targets,)
-        Loss planned by each target's own design.
+        Loss of each target under its own best design.
     pool_sums : tuple of PoolSums
         Of each target, p in the unit of the traffic; empty if queries are drawn with replacement.
     reaches : ndarray, shape (n_targets,)
@@ -93,7 +96,7 @@ class PartitionSurvey:
     whole : float
         Cost of judging all unjudged ones among them, overhead of queries included, in the unit of the item costs.
     cheapest : float
-        Cost of its cheapest place.
+        Cost of its cheapest item.
     digest : int
         Digest of its known grades.
     mark : (int, float)
@@ -114,7 +117,7 @@ class PartitionSurvey:
     columns: tuple[Any, ...]
 
     def packed(self) -> bytes:
-        """Convert to bytes."""
+        """Convert the survey to bytes, to be sent by a worker."""
         arrays: dict[str, Any] = {
             "kind": as_array(asdict(self.kind)),
             "sums": as_array(asdict(self.sums)),
@@ -130,7 +133,7 @@ class PartitionSurvey:
 
     @classmethod
     def unpacked(cls, content: bytes) -> PartitionSurvey:
-        """Rebuild from the bytes of `packed`."""
+        """Rebuild a survey from the bytes of `packed`."""
         arrays = unpacked(content)
         digest, word = arrays["words"].tolist()
         return cls(
@@ -148,7 +151,7 @@ class PartitionSurvey:
 
 
 def _sums_of(arrays: Arrays) -> Iterator[PoolSums]:
-    """Yield the pool sums of each target."""
+    """Yield the pool sums of each target from the arrays of `PartitionSurvey.packed`."""
     for numbers, population in zip(arrays["pool_sums"].tolist(), arrays["population"], strict=True):
         fields: dict[str, Any] = dict(zip(_SUMS, numbers, strict=True))
         fields |= {name: int(fields[name]) for name in ("n_queries", "n_open")}
@@ -157,7 +160,7 @@ def _sums_of(arrays: Arrays) -> Iterator[PoolSums]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SurveyTask:
-    """Task: survey a partition and write its unit table.
+    """Task: survey a partition (sums and checks) and write its unit table (what later passes need of its items).
 
     Attributes
     ----------
@@ -171,7 +174,7 @@ class SurveyTask:
     is_trusted: bool
 
     def __call__(self, part: tuple[int, Any]) -> bytes:
-        """Survey a partition, and return the survey as bytes."""
+        """Survey a partition, (number, key), and write its table; return the survey as bytes; raises InputError."""
         number, key = part
         try:
             keep_state(self.source, self.scratch, number, key)
@@ -186,7 +189,7 @@ class SurveyTask:
 
 
 def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
-    """Survey a chunk; return its survey and its unit table."""
+    """Survey a chunk; return its survey (sums and checks) and its unit table (what later passes need of its items)."""
     design_input, weights = recipe.design_input(chunk), chunk.weights
     method, places = recipe.method, design_input.places
     n_targets, n_wanted = len(design_input.targets), places.open_costs.size
@@ -217,7 +220,7 @@ def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
 
 
 def _whole_cost(design_input: DesignInput, matters: NDArray[np.bool_]) -> float:
-    """Compute the cost of judging all unjudged items that can change a target, overhead of their queries included."""
+    """Compute the cost of judging all unjudged items in the mask `matters`, with the overhead of their queries."""
     pool = design_input.places.pool
     matters = matters & (design_input.known < 0)
     is_opened = np.bincount(pool.item_queries, matters, minlength=pool.n_queries) > 0
@@ -225,7 +228,7 @@ def _whole_cost(design_input: DesignInput, matters: NDArray[np.bool_]) -> float:
 
 
 def _known_digest(chunk: Chunk, design_input: DesignInput) -> int:
-    """Compute the digest of the known grades; 0 without any."""
+    """Compute a digest of the chunk's known grades; 0 if there are none."""
     if not (design_input.known >= 0).any():
         return 0
     return int(known_digest(pool_hashes(chunk.pool)[1], design_input.known))
@@ -233,7 +236,7 @@ def _known_digest(chunk: Chunk, design_input: DesignInput) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Survey:
-    """Combined surveys of all partitions.
+    """Combined results of the first pass over all partitions: sums over the pool, and checks for later passes.
 
     Attributes
     ----------
@@ -264,7 +267,10 @@ class Survey:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[str, PartitionSurvey]]) -> Survey:
-        """Combine the surveys of partitions, given with their names; raise InputError if they differ in kind."""
+        """Combine the surveys of partitions, each with the partition's name.
+
+        Raise InputError if they differ in kind.
+        """
         collected = _CollectedPartitions()
         for name, survey in parts:
             collected.take(name, survey)
@@ -280,12 +286,12 @@ class Survey:
         return replace(self, hashes=np.empty(0, np.uint64), columns=())
 
     def check_complete(self, n_chunks: int) -> None:
-        """Raise InputError if fewer chunks came than in the first pass."""
+        """Raise InputError if fewer chunks came in a later pass than in the first."""
         if n_chunks < len(self.marks):
             raise InputError(f"the design was made of {len(self.marks)} chunks, {n_chunks} came")
 
     def check_again(self, k: int, mark: tuple[int, float]) -> None:
-        """Raise InputError if chunk ``k`` differs from the first pass."""
+        """Raise InputError if chunk ``k`` differs from the first pass by its mark (hash of query ids, and traffic)."""
         if k >= len(self.marks):
             raise InputError(f"chunks[{k}]: the design was made of {len(self.marks)} chunks, more came")
         (word, weight), (was_word, was_weight) = mark, self.marks[k]
@@ -295,7 +301,7 @@ class Survey:
 
 
 class _CollectedPartitions:
-    """Accumulator of partition surveys."""
+    """Accumulator of the surveys (results of the first pass) of partitions."""
 
     def __init__(self) -> None:
         """Start without partitions."""
@@ -306,7 +312,7 @@ class _CollectedPartitions:
         self.hashes, self.columns = array("Q"), tuple(array("d") for _ in range(4))  # arrays that grow in place
 
     def take(self, name: str, survey: PartitionSurvey) -> None:
-        """Add the survey of the next partition."""
+        """Add the survey of the next partition; raise InputError if it differs in kind from the first."""
         self.first, total = self.first or survey, self.total
         survey.kind.check_fits(self.first.kind, name, (self.names or [name])[0])
         if survey.columns:
@@ -330,7 +336,7 @@ class _CollectedPartitions:
         self.total = replace(survey, columns=())
 
     def survey(self) -> Survey:
-        """Build the combined survey."""
+        """Build the combined survey; raise InputError if there is no partition."""
         total = self.total
         if total is None:
             raise InputError("there is no chunk, so the pool is empty")
@@ -351,13 +357,13 @@ class _CollectedPartitions:
 
 
 def _scaled(sums: PoolSums, weight: float) -> PoolSums:
-    """Convert sums of p in the unit of the traffic to sums of p that sums to 1."""
+    """Divide sums of p in the unit of the traffic by the total traffic `weight`, so that p sums to 1."""
     names = ("population", "base", "settled_squares", "open_squares", "open_share")
     linear: dict[str, Any] = {name: getattr(sums, name) / weight for name in names}
     return replace(sums, **linear, squares=sums.squares / weight**2)
 
 
 def mark_of(hashes: Words, weights: Floats) -> tuple[int, float]:
-    """Compute the mark of queries in order: a 64-bit hash of their ids, and their total traffic."""
+    """Compute the mark of queries (weights of shape (n_queries,)): a 64-bit hash of their ids, and total traffic."""
     odd = np.arange(1, 2 * hashes.size, 2, dtype=np.uint64)
     return int((hashes * odd).sum(dtype=np.uint64)), float(weights.sum())

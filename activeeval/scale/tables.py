@@ -37,7 +37,7 @@ Curves = tuple[tuple[PlannedVariance, PlannedVariance | None], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitTable:
-    """Columns of a partition, for its queries with at least one candidate item.
+    """Columns of a partition that later passes need, for its queries with an item that can change a target.
 
     Attributes
     ----------
@@ -52,12 +52,13 @@ class UnitTable:
     offsets : ndarray of int64, shape (n + 1,)
         Start of each query's candidate items.
     costs, overheads : ndarray
-        Of items and queries, in the unit of the item costs.
+        Costs of items, and of opening each query, in the unit of the item costs.
     variances : tuple of Variances
-        Of each target.
+        Variances of queries and items under each target, by the grade model.
     blind : tuple of Variances or None
-        Of each target, for equally likely grades.
+        The same for equally likely grades; None if the largest grade is unknown.
     has_model : bool
+        True if a grade model was used.
     """
 
     numbers: Ints
@@ -74,14 +75,14 @@ class UnitTable:
 
     @classmethod
     def of(cls, design_input: DesignInput, flat: Order, readings: tuple[Reading, ...]) -> UnitTable:
-        """Build the table of a partition.
+        """Build the table of a partition from the method's input.
 
         Parameters
         ----------
         flat : Order
-            Order of its places, at any rates.
+            Sampling order of its items, at any rates; only its ids and p are used.
         readings : tuple of Reading
-            Reading of each target.
+            Reading (estimator of a target from judged items) of each target.
         """
         places = design_input.places
         counts = np.diff(places.open_offsets)
@@ -121,7 +122,7 @@ class UnitTable:
 
     @property
     def places(self) -> OrderPlaces:
-        """Candidate places, with numbers as ids of queries and items."""
+        """Candidate items in the form that orders are built from, with numbers as ids of queries and items."""
         n = self.costs.size
         return OrderPlaces(
             pool=QueryPool(np.arange(self.numbers.size), self.offsets),
@@ -134,32 +135,32 @@ class UnitTable:
         )
 
     def rates(self, recipe: Recipe, places: OrderPlaces) -> RelativeRates:
-        """Compute the relative rates of the partition."""
+        """Compute the sampling rates of the partition up to a common factor; `places` are those of the table."""
         method = recipe.method
         return relative_rates(method.stage, places, self.variances, recipe.weights, alike=not method.is_optimal)
 
     def order(self, recipe: Recipe, sums: RateSums) -> Order:
-        """Build the sampling order of the partition; ``sums`` are of the whole pool."""
+        """Build the sampling order of the partition (units with their rates); ``sums`` are of the whole pool."""
         places = self.places
         p = self.weights / sums.weight
         is_nested = recipe.method.stage.is_nested
         return order_of(places, self.rates(recipe, places), p, sums, recipe.share, is_nested=is_nested)
 
     def rate_sums(self, recipe: Recipe) -> tuple[float, float, float]:
-        """Compute the entries of `RateSums` that depend on target weights: top, bottom and largest."""
+        """Compute the partition's sums that depend on target weights: Σ cost p rate, Σ cost p, largest rate."""
         places = self.places
         sums = RateSums.of(places, self.rates(recipe, places).ratios, self.weights)
         return sums.top, sums.bottom, sums.largest
 
     def curves(self, order: Order) -> Curves:
-        """Compute the planned variances of this partition under an order, by target."""
+        """Compute the planned variances of this partition under an order, by target (model, equally likely grades)."""
         places, p = OrderPlaces.of_order(order), order.query_probs
         planned = [planned_by(order, places, each, p) if self.has_model else _NOTHING for each in self.variances]
         blind = [None if each is None else planned_by(order, places, each, p) for each in self.blind]
         return tuple(zip(planned, blind, strict=True))
 
     def packed(self) -> bytes:
-        """Convert to bytes."""
+        """Convert the table to bytes, for the scratch folder."""
         arrays: dict[str, NDArray[Any]] = {
             "kind": as_array({"n": self.n_queries, "has_model": self.has_model}),
             "numbers": self.numbers.astype(np.int32),
@@ -177,7 +178,7 @@ class UnitTable:
 
     @classmethod
     def unpacked(cls, content: bytes) -> UnitTable:
-        """Rebuild from the bytes of `packed`."""
+        """Rebuild a table from the bytes of `packed`."""
         arrays = unpacked(content)
         kind, n, n_places = of_array(arrays["kind"]), arrays["numbers"].size, arrays["hashes"].size
         n_targets = sum(name.endswith(".of_open") and ".blind" not in name for name in arrays)
@@ -202,7 +203,10 @@ _NOTHING = PlannedVariance.of(np.empty(0), np.empty(0))
 
 
 def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
-    """Compute the variances of a target for equally likely grades; None if the largest grade is unknown."""
+    """Compute a target's variances for equally likely grades, without the grade model.
+
+    The result is None if the largest grade is unknown.
+    """
     if reading.top is None:
         return None
     target, stage = reading.target, design_input.stage
@@ -211,7 +215,7 @@ def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
 
 
 def _of_queries(variances: Variances, numbers: Ints) -> Variances:
-    """Select the variances of queries."""
+    """Restrict variances to some queries by number; values by item stay."""
     return Variances(
         of_query=variances.of_query[numbers],
         of_open=variances.of_open,
@@ -231,7 +235,10 @@ def _variance_arrays(prefix: str, variances: Variances) -> Arrays:
 
 
 def _variances_of(prefix: str, arrays: Arrays, n: int, n_places: int) -> Variances | None:
-    """Rebuild variances from named arrays, or return None if they are missing."""
+    """Rebuild variances from the arrays of `_variance_arrays`, for n queries and n_places items.
+
+    The result is None if `arrays` has none of them.
+    """
     if f"{prefix}of_open" not in arrays:
         return None
     return Variances(

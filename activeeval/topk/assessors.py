@@ -46,7 +46,7 @@ class TimedLabelling(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessors:
-    """Parameters of one kind of assessor; `person` creates an assessor.
+    """Parameters of one kind of simulated assessor; `person` creates an assessor.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Assessors:
     grade_scale: float = 0.0
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
+        """Raise InputError at the first invalid parameter."""
         if self.noise not in NOISES:
             raise InputError(f"unknown noise {self.noise!r}; known: {', '.join(NOISES)}")
         for name in ("comparison_scale", "tie_margin", "grade_scale"):
@@ -90,7 +90,7 @@ class Assessors:
 
 @dataclass(frozen=True, slots=True)
 class Assessor:
-    """One simulated assessor.
+    """One simulated assessor: its kind (parameters) and its random state.
 
     Examples
     --------
@@ -103,7 +103,10 @@ class Assessor:
     random: np.random.Generator
 
     def compare(self, relevance: ArrayLike, first: int, second: int) -> TimedAnswer:
-        """Compare two items and return the preferred one, or None for a tie, with the time."""
+        """Compare two items and return the preferred one, or None for a tie, with the time in seconds.
+
+        `relevance`, shape (n_items,), has the latent relevance of all items; `first` and `second` are indices of it.
+        """
         x = np.asarray(relevance, dtype=np.float64)
         draw = self.random.standard_normal if self.kind.noise == "thurstone" else self.random.logistic
         observed = x[first] - x[second] + self.kind.comparison_scale * draw()
@@ -112,14 +115,17 @@ class Assessor:
         return TimedAnswer(preferred, float(self._seconds(SECONDS_A_COMPARISON, 1)[0]))
 
     def grade(self, relevance: ArrayLike) -> tuple[Ints, Floats]:
-        """Grade every item; return the grades and the seconds of each."""
+        """Grade every item from its latent relevance, shape (n_items,); return the grades and the seconds of each."""
         x = np.asarray(relevance, dtype=np.float64)
         observed = x + self.kind.grade_scale * self.random.standard_normal(x.size)
         grades = np.searchsorted(self.kind.thresholds, observed, side="right").astype(np.int64)
         return grades, self._seconds(SECONDS_A_GRADE, x.size)
 
     def label(self, relevance: ArrayLike, labelling: TopKLabelling) -> TimedLabelling:
-        """Answer the comparisons of a labelling until it is complete."""
+        """Answer the comparisons of a labelling until it is complete, and add up the seconds.
+
+        `relevance`, shape (n_items,), has the latent relevance of the items.
+        """
         seconds = 0.0
         while (pair := labelling.ask()) is not None:
             answer = self.compare(relevance, *pair)

@@ -31,14 +31,14 @@ _NEGLIGIBLE = 1e-12
 
 
 class RemainingComparisons(NamedTuple):
-    """5 % and 95 % quantiles of the number of remaining comparisons."""
+    """5 % (`low`) and 95 % (`high`) quantiles of the number of remaining comparisons."""
 
     low: int
     high: int
 
 
 class ExpectedComparisons(NamedTuple):
-    """Mean and standard deviation of the number of comparisons: consistent judge, random arrival."""
+    """Mean and standard deviation of the number of comparisons, for a consistent judge and random order of arrival."""
 
     mean: float
     std: float
@@ -49,8 +49,15 @@ def expected_comparisons(n_items: int, k: int, *, transitive: bool = False) -> E
 
     Parameters
     ----------
+    n_items, k : int
+        1 ≤ k ≤ n_items.
     transitive : bool
         True: for a labelling without comparisons that follow from earlier answers.
+
+    Raises
+    ------
+    InputError
+        If a number is not valid.
 
     Examples
     --------
@@ -70,7 +77,10 @@ def expected_comparisons(n_items: int, k: int, *, transitive: bool = False) -> E
 
 @lru_cache(maxsize=256)
 def _expected_up_to(n_most: int, k: int, transitive: bool) -> tuple[Floats, Floats]:
-    """Compute means and standard deviations by n, shape (n_most + 1,); NaN below k."""
+    """Compute means and standard deviations of the number of comparisons for n = 0 … n_most items.
+
+    Both arrays have shape (n_most + 1,), with NaN below n = k.
+    """
     replaced = _replacement_probs(n_most, k)
     first, second = _chain_moments(k, replaced.shape[1] - 1, transitive)
     means: Floats = np.full(n_most + 1, np.nan)
@@ -82,7 +92,10 @@ def _expected_up_to(n_most: int, k: int, transitive: bool) -> tuple[Floats, Floa
 
 
 def _replacement_probs(n_most: int, k: int) -> Floats:
-    """Compute P(R = j) for n = k … n_most, shape (n_most − k + 1, J + 1)."""
+    """Compute P(R = j), the distribution of the number of replacements in the heap, for n = k … n_most items.
+
+    The result has a row for each n and a column for each j, shape (n_most − k + 1, J + 1).
+    """
     mean = k * float(np.sum(1 / np.arange(k + 1, n_most + 1)))
     # ten standard deviations, and a constant for small means; a test checks that no probability is lost
     most = min(n_most - k, int(mean + 10 * np.sqrt(mean) + 20))
@@ -97,7 +110,10 @@ def _replacement_probs(n_most: int, k: int) -> Floats:
 
 
 def _chain_moments(k: int, n_replaced: int, transitive: bool) -> tuple[Floats, Floats]:
-    """Estimate E C_j and E C_j² for j = 0 … n_replaced by simulation."""
+    """Estimate E C_j and E C_j² by simulation, two arrays of shape (n_replaced + 1,).
+
+    C_j is the number of comparisons for constructing the heap, j replacements in it, and the final order.
+    """
     from activeeval.core.kernels.top_k import chain_comparisons
 
     comparisons_a_step = 1 + k * max(1, k.bit_length()) * (k if transitive else 1)
@@ -111,13 +127,13 @@ def _chain_moments(k: int, n_replaced: int, transitive: bool) -> tuple[Floats, F
 
 
 def likely_values(known: KnownOrder, left: list[int], k: int, random: np.random.Generator) -> dict[int, float]:
-    """Draw a random value for every remaining item, consistent with the known order; higher is better.
+    """Draw a random value for every item of `left` (remaining items), consistent with the known order.
 
-    Items without known relations get a random place among the others. Of the others, items with at least k known
-    betters are below the top, and are ranked by their number of known betters. The rest, the heap, is filled from the
-    worst: among the items without a remaining worse one, one is drawn with probability proportional to the number of
-    items at least as good. This draws all orders of a heap with equal probability; if the answers determine more than
-    the heap, it is approximate.
+    Higher is better. Items without known relations get a random place among the others. Of the others, items with at
+    least k known betters are below the top, and are ranked by their number of known betters. The rest, the heap, is
+    filled from the worst: among the items without a remaining worse one, one is drawn with probability proportional to
+    the number of items at least as good. This draws all orders of a heap with equal probability; if the answers
+    determine more than the heap, it is approximate.
     """
     left_bits = bits(left)
     compared = [item for item in left if known.better(item) | known.worse(item)]
@@ -132,7 +148,7 @@ def likely_values(known: KnownOrder, left: list[int], k: int, random: np.random.
 
 
 def _filled(known: KnownOrder, heap: list[int], random: np.random.Generator) -> list[int]:
-    """Draw an order of the heap's items, worst first."""
+    """Draw an order of the heap's items, worst first, consistent with the known order (see `likely_values`)."""
     open_ones, filled = list(heap), []
     while open_ones:
         open_bits = bits(open_ones)

@@ -19,7 +19,7 @@ class KnownOrder:
     Parameters
     ----------
     arrival : sequence of int
-        In a tie the earlier item in this order counts as the better one.
+        All items; of two tied items the earlier one in this order counts as the better one.
 
     Examples
     --------
@@ -48,7 +48,10 @@ class KnownOrder:
         return twin
 
     def add(self, first: int, second: int, preferred: int | None) -> bool:
-        """Record an answer, None for a tie; return True if it equals the pair's first answer, which is kept."""
+        """Record an answer about two items: the preferred one, None for a tie.
+
+        Return False if it contradicts the pair's first answer, which is kept.
+        """
         pair = _key(first, second)
         self._times[pair], self._sides[pair] = self._times.get(pair, 0) + 1, (first, second)
         if pair in self._answers:
@@ -67,7 +70,7 @@ class KnownOrder:
             self._better[item] |= at_least
 
     def times(self, first: int, second: int) -> int:
-        """Count the answers to a pair."""
+        """Count the answers to a pair, repeats included."""
         return self._times.get(_key(first, second), 0)
 
     def swapped(self, first: int, second: int) -> Pair:
@@ -75,11 +78,11 @@ class KnownOrder:
         return self._sides.get(_key(first, second), (second, first))[::-1]
 
     def answer(self, first: int, second: int) -> int | None:
-        """Return the first answer to a compared pair: the preferred item, None for a tie."""
+        """Look up the first answer about two compared items: the preferred one, None for a tie."""
         return self._answers[_key(first, second)]
 
     def standing(self, first: int, second: int) -> bool | None:
-        """Check whether the first item counts as better by the pair's own answer; None without an answer."""
+        """Check whether `first` counts as better than `second` by the pair's own answer; None without an answer."""
         pair = _key(first, second)
         if pair not in self._answers:
             return None
@@ -87,7 +90,10 @@ class KnownOrder:
         return self._place[first] < self._place[second] if preferred is None else preferred == first
 
     def implied(self, first: int, second: int) -> bool | None:
-        """Check whether the first item is better by any answers; None if they are silent or contradict each other."""
+        """Check whether `first` is better than `second`, by the pair's own answer or by others.
+
+        The result is None if no answer implies an order of the two, or answers contradict each other.
+        """
         direct = self.standing(first, second)
         above, below = bool(self._worse[first] >> second & 1), bool(self._better[first] >> second & 1)
         return direct if direct is not None else None if above == below else above
@@ -97,16 +103,16 @@ class KnownOrder:
         return list(self._answers)
 
     def better(self, item: int) -> int:
-        """Return the known better items, as bits."""
+        """Return the items known to be better than an item, as bits: bit i stands for item i."""
         return self._better[item]
 
     def worse(self, item: int) -> int:
-        """Return the known worse items, as bits."""
+        """Return the items known to be worse than an item, as bits: bit i stands for item i."""
         return self._worse[item]
 
 
 def bits(items: Sequence[int]) -> int:
-    """Encode a set of items as the bits of an integer."""
+    """Encode a set of items as the bits of an integer: bit i stands for item i."""
     return sum(1 << item for item in items)
 
 
@@ -119,5 +125,5 @@ def _members(remaining: int) -> Iterator[int]:
 
 
 def _key(first: int, second: int) -> Pair:
-    """Sort a pair."""
+    """Sort a pair, so that both presentations of it have one key."""
     return (first, second) if first < second else (second, first)

@@ -93,7 +93,7 @@ class TopKLabelling:
         repeat_share: float = 0.0,
         transitive: bool = False,
     ) -> None:
-        """Validate the arguments and start the algorithm."""
+        """Validate the arguments, raising InputError if one is invalid, and start the algorithm."""
         self.n_items = whole_number(n_items, "n_items", 1)
         self.k = whole_number(k, "k", 1)
         if self.k > self.n_items:
@@ -124,7 +124,7 @@ class TopKLabelling:
         return labelling
 
     def _begin(self, events: Iterable[Event]) -> None:
-        """Reset the state and apply events."""
+        """Reset the state and apply events (answers and discarded items)."""
         self._events: list[Event] = []
         self._discarded: dict[int, None] = {}
         self._known = KnownOrder(self.arrival)
@@ -167,7 +167,7 @@ class TopKLabelling:
         return tuple(pair if self._known.standing(*pair) else pair[::-1] for pair in tied)
 
     def ask(self) -> Pair | None:
-        """Return the two items to compare, unchanged until they are answered; None when the top k are determined."""
+        """Return the two items to compare, unchanged until `tell` answers them; None when the top k are determined."""
         return self._current
 
     def tell(self, preferred: int | None) -> None:
@@ -205,7 +205,7 @@ class TopKLabelling:
         self._restart()
 
     def undo(self) -> Event:
-        """Remove the last event and return it."""
+        """Remove the last event and return it; raise InputError if there is none."""
         if not self._events:
             raise InputError("there is no answer to take back")
         *before, last = self._events
@@ -226,7 +226,7 @@ class TopKLabelling:
         return list(self._best)
 
     def groups(self) -> list[list[int]]:
-        """Return the k best items in groups of tied items, best first; the last group may extend beyond rank k."""
+        """Return the k best items in groups of tied items, best first; raise InputError while comparisons remain."""
         best = self.top()
         below = [item for item in self.arrival if item not in self._discarded and item not in set(best)]
         return tied_groups(best, below, ((*pair, self._known.answer(*pair)) for pair in self._known.pairs()))
@@ -270,7 +270,7 @@ class TopKLabelling:
         return RemainingComparisons(int(low), int(high))
 
     def _questions_of(self, values: dict[int, float]) -> int:
-        """Count the remaining comparisons of a judge who prefers the item of higher value."""
+        """Count the remaining comparisons of a judge who prefers the item of higher value; `values` are by item."""
         twin = copy.copy(self)
         twin._known, twin._events = self._known.copy(), list(self._events)
         twin._restart()
@@ -306,13 +306,13 @@ class TopKLabelling:
             self._current = self._known.swapped(*(self._repeat() or self._pair))
 
     def _answered(self, pair: Pair) -> bool | None:
-        """Look up the answer to a pair of Algorithm 1; None if the pair must be presented."""
+        """Look up whether the first item of a pair is better; None if the pair must be presented to the judge."""
         if self.transitive or self._discarded:
             return self._known.implied(*pair)
         return self._known.standing(*pair) if self._known.times(*pair) > self._n_used[frozenset(pair)] else None
 
     def _repeat(self) -> Pair | None:
-        """Choose at random whether to repeat a pair, and which; never the last one; None for no repeat."""
+        """Choose at random whether to repeat an earlier pair (never the last one), and which; None for no repeat."""
         if not self.repeat_share:
             return None
         random = np.random.default_rng((self._seed, len(self._events)))
@@ -324,7 +324,7 @@ class TopKLabelling:
 
 
 def _arrival(n_items: int, order: str | Sequence[int], random: np.random.Generator) -> list[int]:
-    """Build the order of arrival, or raise InputError if a listed order is not a permutation."""
+    """Build the order of arrival of items; raise InputError if a listed `order` is not a permutation."""
     if isinstance(order, str):
         if order not in ("random", "given"):
             raise InputError(f"order must be 'random', 'given' or a list of all items, got {order!r}")
@@ -359,7 +359,7 @@ def algorithm_1(arrival: Sequence[int], k: int) -> LabellingSteps:
 
 
 def _sift(heap: list[int], place: int, size: int) -> Generator[Pair, bool, None]:
-    """Sift an item down the heap until both of its children are better."""
+    """Sift the item at `place` down a heap of the first `size` items until both children are better; yields pairs."""
     while (child := 2 * place + 1) < size:
         if child + 1 < size and (yield heap[child], heap[child + 1]):
             child += 1

@@ -29,7 +29,8 @@ def tied_groups(best: Sequence[int], below: Sequence[int], answers: Iterable[Com
     below : sequence of int
         The items under it: those tied with the last of the top join its group.
     answers : iterable of (int, int, int or None)
-        At most one for each pair. Items neither in the top nor below are discarded ones.
+        Two items and the preferred one, None for a tie; at most one answer for each pair. Items neither in `best` nor
+        in `below` are discarded ones.
 
     Examples
     --------
@@ -54,7 +55,11 @@ def tied_groups(best: Sequence[int], below: Sequence[int], answers: Iterable[Com
 
 
 def _joining(group: Sequence[int], left: set[int], alike: dict[int, set[int]], apart: dict[int, set[int]]) -> set[int]:
-    """Find the remaining items connected to a group by ties and not separated from it by a strict answer."""
+    """Find the items of `left` connected to a group by ties and not separated from it by a strict answer.
+
+    `alike` and `apart` have, for each item, the items tied with it and those with a strict answer. Chains of ties may
+    pass through items outside `left` (discarded ones).
+    """
     members, reached, frontier = set(group), set(group), list(group)
     while frontier:
         for other in alike[frontier.pop()] - reached:

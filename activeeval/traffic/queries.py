@@ -25,6 +25,7 @@ class Queries(PrintableResult):
     Attributes
     ----------
     made : QueriesDraw
+        The drawn queries, with the summary of each stratum.
     frame_kind : str
         Library of the input data frame, "" for other inputs.
 
@@ -44,7 +45,7 @@ class Queries(PrintableResult):
 
     @property
     def n_kept(self) -> int:
-        """Number of queries of ``last`` that were drawn again."""
+        """Number of queries of an earlier draw (argument ``last``) that were drawn again."""
         return self.made.n_kept
 
     @property
@@ -68,7 +69,7 @@ class Queries(PrintableResult):
         ]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return the queries as rows of their file."""
+        """Return the queries as the rows of the file that `save` writes."""
         columns = {name: np.asarray(values).tolist() for name, values in self.made.drawn.columns().items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -100,7 +101,8 @@ def draw_queries(
         Head, torso and tail, each a third of the traffic; the log's segments; or one stratum. By default segments if
         the log has them, else thirds.
     pilot : path, optional
-        A table of query and deviation: ``n`` is then allocated by the standard deviation within strata, too (Neyman).
+        A table of query and deviation, the standard deviation of values among similar queries: ``n`` is then allocated
+        to strata by Neyman's rule, else in proportion to traffic.
     last : path, optional
         Queries of the last draw, to count those kept.
 
@@ -130,7 +132,7 @@ def draw_queries(
 
 
 def drawn_of(source: Any) -> DrawnQueries:
-    """Return drawn queries from an object, or read them from a file."""
+    """Return the drawn queries of an object, or read them from a file; raise InputError if that fails."""
     if isinstance(source, Queries):
         return source.made.drawn
     return source if isinstance(source, DrawnQueries) else read_drawn_queries(file_name(source, "`queries`"))

@@ -64,7 +64,7 @@ class QueriesDraw:
     last : str
         File of an earlier draw, empty without one.
     n_kept, n_last : int
-        Number of its queries that were drawn again, and number of its queries.
+        Number of queries of the earlier draw that were drawn again, and of all its queries.
     """
 
     drawn: DrawnQueries
@@ -77,7 +77,7 @@ class QueriesDraw:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Notes on the log, the strata and the queries kept."""
+        """Messages on the log, the strata and the queries kept."""
         log, n = self.drawn.log, len(self.drawn.query_ids)
         facts: dict[str, Told] = {"n": n, "log": log.name, "digest": log.digest, "n_events": log.n_events}
         facts |= {"n_queries": log.n_queries, "seed": self.seed, "n_certain": self.drawn.n_certain}
@@ -118,6 +118,12 @@ def draw_queries(
         to strata by Neyman's rule, else in proportion to traffic.
     last : path, optional
         Queries of the last draw.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or an argument is invalid, and if the pilot lacks a stratum or has no positive
+        deviation.
     """
     whole_number(n, "n", 1)
     whole_number(seed, "seed", 0, LARGEST_SEED)
@@ -138,7 +144,11 @@ def draw_queries(
 
 
 def _drawn(logged: LoggedQueries, codes: Ints, names: Sequence[str], n_each: Ints, seed: int) -> DrawnQueries:
-    """Draw the queries of all strata, sorted by stratum and falling frequency."""
+    """Draw the queries of all strata, sorted by stratum and falling frequency.
+
+    `codes`, shape (n_queries,), has the stratum number of each query of the log, `n_each`, shape (n_strata,), the
+    number to draw in each stratum; `names` are those of the strata. A query's random number follows from `seed`.
+    """
     counts, units = logged.counts, _units(logged)
     numbers = text_numbers(seed, Texts.from_list(units))
     parts = [_drawn_in(np.flatnonzero(codes == h), counts, numbers, int(n)) for h, n in enumerate(n_each)]
@@ -163,7 +173,11 @@ def _stratum(name: str, n_queries: int, n_drawn: int, n_certain: int, traffic: f
 
 
 def _drawn_in(places: Ints, counts: Floats, numbers: Floats, n: int) -> tuple[Ints, Floats, Floats]:
-    """Draw n queries of a stratum: their places, inclusion probabilities and weights."""
+    """Draw n queries of a stratum.
+
+    Return their places in the log, inclusion probabilities and weights, shape (n,) each. `places` are the stratum's
+    queries; `counts` and `numbers`, by query of the log, are frequencies and permanent random numbers.
+    """
     if n == 0:
         return places[:0], counts[:0], counts[:0]
     sample = priority_sample(counts[places], numbers[places], n)
@@ -171,20 +185,24 @@ def _drawn_in(places: Ints, counts: Floats, numbers: Floats, n: int) -> tuple[In
 
 
 def _units(logged: LoggedQueries) -> list[str]:
-    """List the keys of random numbers and ids: normal forms, prefixed with segments if the log has them."""
+    """List the texts that determine random numbers and ids: normal forms, prefixed with segments if there are any."""
     if logged.segments is None:
         return logged.forms
     return [f"{segment}{_BETWEEN}{form}" for segment, form in zip(logged.segments, logged.forms, strict=True)]
 
 
 def _id(unit: str) -> str:
-    """Hash a unit to a query id of letters alone, which spreadsheets do not convert to a number."""
+    """Hash a text of `_units` to a query id of letters alone, which spreadsheets do not convert to a number."""
     digest = hashlib.blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=8)
     return f"q{digest.hexdigest().translate(_LETTERS)}"
 
 
 def _strata_of(logged: LoggedQueries, strata: str | None) -> tuple[list[str], Ints]:
-    """Assign each query of the log to a stratum; return the names of the non-empty strata and the stratum numbers."""
+    """Assign each query of the log to a stratum.
+
+    Return the names of the non-empty strata, and the stratum number of each query, shape (n_queries,). ChoiceError is
+    raised if `strata` is unknown, or segments are chosen and the log has none.
+    """
     chosen = strata or ("thirds" if logged.segments is None else "segments")
     one_of(chosen, STRATA, "`strata`", error=ChoiceError)
     if chosen == "none":
@@ -203,7 +221,7 @@ def _strata_of(logged: LoggedQueries, strata: str | None) -> tuple[list[str], In
 def _thirds(counts: Floats) -> Ints:
     """Classify queries as head, torso or tail (0, 1, 2) by the traffic of strictly more frequent queries, in thirds.
 
-    Equally frequent queries thus share a stratum.
+    `counts`, shape (n_queries,), are frequencies. Equally frequent queries share a stratum.
     """
     sizes, place, n_alike = np.unique(-counts, return_inverse=True, return_counts=True)
     traffic = -sizes * n_alike
@@ -212,9 +230,15 @@ def _thirds(counts: Floats) -> Ints:
 
 
 def _pilot_spread(path: PathLike, logged: LoggedQueries, codes: Ints, names: Sequence[str]) -> Floats:
-    """Compute the standard deviation within each stratum from a pilot: the root mean square of its deviations.
+    """Compute the standard deviation within each stratum from a pilot, shape (n_strata,).
 
-    Each query is weighted by its frequency.
+    It is the root mean square of the pilot's deviations, weighted by the queries' frequencies. `codes`, shape
+    (n_queries,), has the stratum number of each query of the log, `names` the strata.
+
+    Raises
+    ------
+    InputError
+        If the file is invalid, holds no query of a stratum, or every deviation is 0.
     """
     sheet = read_sheet(path).plainly_named()
     column = sheet.column("deviation", DEVIATION)

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from activeeval.core.errors import InputError
 from activeeval.gains import GainDiscountLearner, PreferenceData, bootstrap_gains, gain_intervals
 from activeeval.gains.likelihood import Likelihood
-from activeeval.gains.profile_intervals import _room, farthest_agreeing, one_agreeing
+from activeeval.gains.profile_intervals import _drop, farthest_agreeing, one_agreeing
 from activeeval.report.message_lookup import text_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::activeeval.gains.UndeterminedWarning")
@@ -216,9 +216,9 @@ def test_they_grow_with_the_level_and_shrink_with_more_pairs():
 
 def test_the_room_is_that_of_a_likelihood_ratio_and_more_for_few_pairs():
     for level in (0.8, 0.95):
-        assert _room(level, 10**9, 9) == pytest.approx(1.3 * chi2.ppf(level, 1) / 2)
-    assert _room(0.95, 18, 9) == pytest.approx(2 * 1.3 * chi2.ppf(0.95, 1) / 2)
-    assert _room(0.95, 5, 9) == _room(0.95, 18, 9)
+        assert _drop(level, 10**9, 9) == pytest.approx(1.3 * chi2.ppf(level, 1) / 2)
+    assert _drop(0.95, 18, 9) == pytest.approx(2 * 1.3 * chi2.ppf(0.95, 1) / 2)
+    assert _drop(0.95, 5, 9) == _drop(0.95, 18, 9)
 
 
 def test_copies_within_queries_tell_no_more():

@@ -75,12 +75,12 @@ def coherence(first: str, second: str, n_pairs: int, plot: str | None, seed: int
 
 
 def _known(**figures: float) -> dict[str, float]:
-    """Drop NaN figures: the share of an empty bin, the standard error of pairs that are no sample."""
+    """Drop NaN figures: the share of an empty bin, or the standard error if the pairs are not a sample."""
     return {name: value for name, value in figures.items() if not math.isnan(value)}
 
 
 def _additive(text: str) -> Additive:
-    """Parse a measure and require a sum of gains over ranks."""
+    """Parse a measure; raise InputError unless it is a sum of gains over ranks (Additive)."""
     from activeeval.core.measures import Additive
     from activeeval.inputs.file_names import asked_measure
 
@@ -93,7 +93,15 @@ def _additive(text: str) -> Additive:
 def _lists(
     grades: str | None, qrels: str | None, runs: list[str | None], depth: int | None, n_pairs: int, seed: int
 ) -> tuple[Ints, Ints]:
-    """Build the two sides of the pairs to compare from --grades, or from --qrels and runs."""
+    """Build the two sides of the pairs to compare, shape (n, depth) each, from --grades, or from --qrels and two runs.
+
+    Raises
+    ------
+    UsageError
+        If the options do not go together.
+    InputError
+        If a file cannot be read.
+    """
     from activeeval.gains import random_list_pairs
 
     if bool(grades) == bool(qrels):
@@ -110,7 +118,10 @@ def _lists(
 
 
 def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: int) -> tuple[Ints, Ints]:
-    """Build the two sides of the pairs from judgments, and print notes on omitted queries and unjudged positions."""
+    """Build the two sides of the pairs from judgments, shape (n, depth) each.
+
+    Print notes on left-out queries and gaps.
+    """
     from activeeval.gains.learn import judged_lists
 
     lists = judged_lists(qrels, runs, depth, n_pairs, seed)

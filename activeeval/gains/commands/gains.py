@@ -152,7 +152,10 @@ def learn(
 
 
 def _source(options: dict[str, Any]) -> ListSource | None:
-    """Check --qrels, --run and --depth, and build the source of runs; None if the pairs list grades."""
+    """Check --qrels, --run and --depth, and build the source that turns names of runs into lists of grades.
+
+    The source is None if the pairs list grades themselves. UsageError is raised if the options do not go together.
+    """
     from activeeval.formats.judgments.from_files import labels_of
     from activeeval.gains import ListSource
 
@@ -166,7 +169,10 @@ def _source(options: dict[str, Any]) -> ListSource | None:
 
 
 def _settings(path: str | None) -> dict[str, Any]:
-    """Read C, C_ties and shape from a gains file; without a path, return the defaults."""
+    """Read the learner's settings C, C_ties and shape from a gains file; without a path (None), use the defaults.
+
+    InputError is raised if `gains learn` did not write the file.
+    """
     from activeeval.formats.gains import read_gains
 
     if path is None:
@@ -178,7 +184,7 @@ def _settings(path: str | None) -> dict[str, Any]:
 
 
 def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
-    """Build the learner that the options describe."""
+    """Build the learner that the options describe; `more` are further parameters of it."""
     from activeeval.gains import GainDiscountLearner
 
     more |= {name: options[name] for name in ("C_ties", "shape", "conflicts")}
@@ -186,7 +192,7 @@ def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
 
 
 def _print_summary(learned: LearnedGains) -> None:
-    """Print a summary of the fit and its cautions on stderr."""
+    """Print on stderr the number of pairs, odd pairs, the chosen C and the warnings of a fit."""
     from activeeval.gains.learner import GRID
     from activeeval.report.message_lookup import text_of
 
@@ -220,7 +226,10 @@ def _print_summary(learned: LearnedGains) -> None:
 
 
 def _emit(fields: Mapping[str, Any], form: str) -> None:
-    """Print the tables of gains, discounts and, for a measure by rank, weights."""
+    """Print the tables of gains and discounts and, for a gain for every rank and grade, the table of these.
+
+    `fields` are those of a gains file, `form` is the output format.
+    """
     from activeeval.gains.gain_rows import gains_band, gains_rows
 
     by_grade, by_rank = gains_rows(fields)
@@ -239,7 +248,7 @@ def _emit(fields: Mapping[str, Any], form: str) -> None:
 
 
 def _by_grade(gains: Sequence[float]) -> dict[str, float]:
-    """Name the gains of one rank by grade."""
+    """Label the gains of one rank as columns "grade 0", "grade 1", …."""
     return {f"grade {grade}": gain for grade, gain in enumerate(gains)}
 
 
@@ -312,7 +321,11 @@ def next_pair(count: int, start: int, like: str | None, form: str, **options: An
 
 
 def _test(samples: int, form: str, options: dict[str, Any]) -> None:
-    """Test gains times discounts against gains by rank, and print the result."""
+    """Test whether gains times discounts explain the preferences, against a gain for every rank and grade.
+
+    `samples` is the number of bootstrap samples, `options` are those of the command; the result is printed in the
+    format `form`.
+    """
     from activeeval.gains import load_preferences, rank_one_test
 
     data = load_preferences(options["prefs"], options["max_grade"], _source(options))

@@ -48,7 +48,7 @@ _OPTIONS = (
 
 
 def audit_options(command_of_it: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that all audits share."""
+    """Add the options that all audits share to a command."""
     return input_options.with_options(command_of_it, _OPTIONS)
 
 
@@ -82,7 +82,7 @@ def audit(path: str, sheets: tuple[str, ...], form: str, **options: Any) -> None
 
 
 def show_audit(audited: Audit, form: str) -> None:
-    """Print an audit, then warnings and notes."""
+    """Print an audit in the format `form`, then warnings and notes."""
     if form == "text" and not output.is_asked("wide"):
         _show(audited)
     elif form == "jsonl":
@@ -95,7 +95,7 @@ def show_audit(audited: Audit, form: str) -> None:
 
 
 def _whole_row(row: AuditRow, grader: GraderAudit) -> dict[str, Any]:
-    """Build a row with its sentence and all figures of its grader."""
+    """Build a row for JSON with its sentence and all figures of its grader."""
     from activeeval.graders.audit_report import audit_sentence
     from activeeval.report.message_lookup import worded
 
@@ -107,7 +107,7 @@ def _whole_row(row: AuditRow, grader: GraderAudit) -> dict[str, Any]:
 
 
 def _show(audited: Audit) -> None:
-    """Print for a reader: sentences, the table of biases, then for each grader human grades by its value."""
+    """Print an audit as text: sentences, the table of biases, then for each grader human grades by its value."""
     from activeeval.graders.audit_report import (
         audit_footnotes,
         audit_headline,

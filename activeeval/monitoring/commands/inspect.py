@@ -127,12 +127,14 @@ def report(name: str, db: str | None, out: str, price: Price | None, force: bool
 
 @contextmanager
 def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, int]]]:
-    """Open the store of a watch, and share late judgments among all nights that drew the same items.
+    """Open the store of a watch, and copy late judgments to all nights that drew the same items in the same texts.
+
+    A night is a dated run of the watched index.
 
     Yields
     ------
     (Store, dict of str to int)
-        The store, and the number of shared judgments of each step.
+        The store, and by step of a night (its date or a sample of that date) the number of judgments copied to it.
     """
     from activeeval.monitoring.late_sheets import share_labels
 
@@ -143,7 +145,10 @@ def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, i
 
 
 def say_shared(shared: Mapping[str, int]) -> None:
-    """Print, for each night, how many judgments of other nights it reuses."""
+    """Print, for each step of a night, how many judgments of other nights were copied to it; `shared` is by step.
+
+    A night is a dated run of the watched index.
+    """
     for step, n in shared.items():
         judgments = f"{counted(n, 'judgment')} of other nights {'counts' if n == 1 else 'count'}"
         output.say(f"{judgments} for {step} too: the same items in the same texts")
@@ -152,10 +157,12 @@ def say_shared(shared: Mapping[str, int]) -> None:
 def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable[str]) -> None:
     """Print results of earlier nights that received late judgments; set the exit code if one raises the alarm.
 
+    A night is a dated run of the watched index.
+
     Parameters
     ----------
     steps : iterable of str
-        Steps of nights that received judgments.
+        Names of steps that received judgments: a night's date, optionally with a suffix after a point.
     """
     from activeeval.core.answers import WORSE
     from activeeval.monitoring.night_inputs import last_night
@@ -174,7 +181,10 @@ def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable
 def show_night(
     context: click.Context, store: Store, name: str, db: str | None, form: str, price: Price | None = None
 ) -> None:
-    """Print the result of the last night of a watch, and set the exit code."""
+    """Print the result of the last night of watch `name` in the output format `form`, and set the exit code.
+
+    A night is a dated run of the watched index.
+    """
     from activeeval.monitoring.night_rows import rows_of
 
     night = _last_night(context, store, name)
@@ -188,7 +198,7 @@ def show_night(
 
 
 def _last_night(context: click.Context, store: Store, name: str) -> NightContent:
-    """Read the last night of a watch, print its warnings, and set the exit code."""
+    """Read the last night (a dated run) of a watch, print its warnings, and set the exit code."""
     from activeeval.monitoring.series import estimate_last_night
 
     night = estimate_last_night(store, name)
@@ -198,7 +208,10 @@ def _last_night(context: click.Context, store: Store, name: str) -> NightContent
 
 
 def _say_waiting(night: NightContent, name: str, db: str | None, price: Price | None) -> None:
-    """Print the unjudged items of a night with their cost, and the next commands."""
+    """Print the number of unjudged items of a night, their cost at `price`, and the commands to run next.
+
+    A night is a dated run of the watched index.
+    """
     if night.n_missing:
         again = f"`activeeval watch night {name}{named_again(db)} --run FILE --date {night.date} --replace`"
         output.say(f"where that run was not complete, {again} draws the night anew")
@@ -216,7 +229,11 @@ def _say_waiting(night: NightContent, name: str, db: str | None, price: Price | 
 
 
 def _show_bounds(store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str) -> None:
-    """Print bounds of the last night's values over its unjudged items."""
+    """Print the values of the last night's run if its unjudged items are irrelevant, as a model expects, and at best.
+
+    `budgets` are numbers of further judgments; for each, the bounds after that many judgments are printed too. A night
+    is a dated run of the watched index.
+    """
     from activeeval.monitoring.unjudged import unjudged_of_last_night
 
     with worded():
@@ -230,7 +247,7 @@ def _show_bounds(store: Store, name: str, budgets: Sequence[int], cautions: Sequ
 
 
 def _show(night: NightContent) -> None:
-    """Print a night as text: sentences, a table, definitions."""
+    """Print a night (a dated run) as text: sentences, a table, definitions."""
     from activeeval.monitoring.night_pages import meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.answer_sentences import table_of
 
@@ -249,7 +266,7 @@ def _show(night: NightContent) -> None:
 
 
 def _show_comment(name: str, night: NightContent) -> None:
-    """Print a night as a comment for a pull request."""
+    """Print a night (a dated run) as a markdown comment for a pull request."""
     from activeeval.monitoring.night_pages import alarm_title, meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.cautions import caution_lines
     from activeeval.report.markdown_comment import WIDTH, comment
@@ -265,7 +282,10 @@ def _show_comment(name: str, night: NightContent) -> None:
 
 
 def _show_table(nights: Sequence[NightContent], spans: Sequence[Answer]) -> None:
-    """Print all nights as a table, and the change between two dates."""
+    """Print all nights as a table, and sentences about `spans`, the changes between the two requested dates.
+
+    A night is a dated run of the watched index.
+    """
     from activeeval.monitoring.night_pages import meaning, series_table, span_sentences
 
     output.emit(series_table(nights), "text")

@@ -108,7 +108,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 
 
 def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
-    """Print the settings of a new watch and the command for its first night."""
+    """Print the settings of a new watch and the command for its first night (a dated run)."""
     most = "at most " if settings.goals else ""
     more = f", {settings.on_suspicion:g} more on suspicion" if settings.on_suspicion else ""
     price = f"{most}{settings.budget:g} new labels a night{' on average' if most else ''}{more}"
@@ -238,12 +238,12 @@ def submit(
 
 
 def _judge_named(judge: str | None) -> str | None:
-    """Normalize the name of the judge, None if there is none."""
+    """Normalize the name of the judge; keep None (no name was passed)."""
     return None if judge is None else judge_of(judge)
 
 
 def _say_taken(store: Store, name: str, taken: WatchStep) -> None:
-    """Print the number of judgments stored from each file."""
+    """Print the number of judgments stored from each file, and the number copied to other nights (dated runs)."""
     for step, file in taken.files:
         late = f", {sum(file.late.values())} came too late" if file.late else ""
         stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
@@ -254,14 +254,20 @@ def _say_taken(store: Store, name: str, taken: WatchStep) -> None:
 
 
 def _of_earlier(store: Store, name: str, step: NightRow) -> str:
-    """Format the date of the night that received judgments, "" if it is the last night."""
+    """Format the date of the night that received judgments, as " for 2026-11-25"; "" if it is the last night.
+
+    A night is a dated run of the watched index.
+    """
     from activeeval.monitoring.night_inputs import last_night
 
     return "" if step.date == last_night(store, name).date else f" for {step.date}"
 
 
 def _say_outlook(store: Store, name: str) -> None:
-    """Print the probability that a loss raises the alarm, once the first night is judged."""
+    """Print the probability that a loss raises the alarm, if the watch has exactly one night and it is judged.
+
+    A night is a dated run of the watched index.
+    """
     from activeeval.core.errors import StateError
     from activeeval.monitoring.alarm_chances import expected_alarms
     from activeeval.monitoring.judged_labels import by_night
@@ -280,7 +286,10 @@ def _say_outlook(store: Store, name: str) -> None:
 
 
 def _write_more(store: Store, more: NightDraw | None, sheets: tuple[str, ...]) -> None:
-    """Write the sheet of the labels on suspicion beside the first judged sheet, under a new name."""
+    """Write the sheet of the labels on suspicion beside the first judged sheet, as NAME-more.csv or a free name.
+
+    Nothing is written if none were drawn (`more` is None or empty) or no sheet was passed.
+    """
     from itertools import count
     from pathlib import Path
 
@@ -292,7 +301,10 @@ def _write_more(store: Store, more: NightDraw | None, sheets: tuple[str, ...]) -
 
 
 def _say_more(more: NightDraw | None) -> None:
-    """Print the number of labels drawn on suspicion, if any."""
+    """Print the number of labels drawn on suspicion (further labels for a bad night); nothing if `more` is None.
+
+    A night is a dated run of the watched index.
+    """
     if more is None:
         return
     items = f"{counted(more.n_new, 'more item')} {'is' if more.n_new == 1 else 'are'} to be judged"
@@ -300,7 +312,7 @@ def _say_more(more: NightDraw | None) -> None:
 
 
 def _say_drawn(step: WatchStep) -> None:
-    """Print the number of drawn and reused items, and notes."""
+    """Print the number of items to judge, of labels reused from earlier nights (dated runs), and of changed texts."""
     drawn = step.drawn
     assert drawn is not None
     left, n = (
@@ -320,21 +332,21 @@ def _say_drawn(step: WatchStep) -> None:
 
 
 def _of_files(notes: Iterable[Note | Caution]) -> list[Note | Caution]:
-    """Select the notes about files; the night itself reports graders' grades accepted as labels."""
+    """Drop the note on graders' grades accepted as labels, which the night (a dated run) itself reports."""
     from activeeval.report.cautions import MACHINE_IS_TRUTH
 
     return [note for note in notes if note.code != MACHINE_IS_TRUTH]
 
 
 def _script(oracle: str, machine_is_truth: bool) -> ScriptedAnswers:
-    """Read the answers of a scripted judge."""
+    """Read the grades that a scripted judge answers with from the file `oracle`."""
     from activeeval.campaigns.scripted_judge import script_of
 
     return script_of(oracle, machine_is_truth=machine_is_truth)
 
 
 def _write(store: Store, campaign: str, plan: Any) -> None:
-    """Write the sheets of a campaign, and print their names."""
+    """Write the sheets of a campaign to the files of `plan`, and print their names."""
     from activeeval.campaigns.batches import write_batches
 
     for sheet in write_batches(store, campaign, plan):

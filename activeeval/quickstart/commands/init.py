@@ -67,10 +67,23 @@ def _ask_all() -> InitAnswers:
 
 
 def _ask(number: int, question: str, default: str | None, read: Callable[[str], _T]) -> _T:
-    """Ask one question: at a terminal until the answer is valid, else read the next line of stdin."""
+    """Ask one question and return the parsed answer: at a terminal until it is valid, else from the next line of stdin.
+
+    Parameters
+    ----------
+    default : str or None
+        Answer for an empty line; None if the question has to be answered.
+    read : callable
+        Parses an answer, or raises an error with the reason for which it is invalid.
+
+    Raises
+    ------
+    InputError
+        Without a terminal, if the answer is missing or invalid.
+    """
 
     def answer(text: str) -> _T:
-        """Parse an answer, or raise UsageError with the reason."""
+        """Parse an answer; raise UsageError with the reason if it is invalid."""
         try:
             return read(text.strip())
         except ActiveEvalError as problem:
@@ -89,7 +102,7 @@ def _ask(number: int, question: str, default: str | None, read: Callable[[str], 
 
 
 def _words(text: str) -> list[str]:
-    """Split a line as a shell does."""
+    """Split a line into words as a shell does; raise InputError if a quote is not closed."""
     try:
         return shlex.split(text)
     except ValueError as problem:
@@ -97,7 +110,10 @@ def _words(text: str) -> list[str]:
 
 
 def _file(path: str) -> str:
-    """Check that a file exists, and return its name in a form safe for a command."""
+    """Check that a file exists, and return its name in a form that no command takes for an option.
+
+    InputError is raised if it does not exist.
+    """
     if not os.path.isfile(path):
         names = sorted(entry.name for entry in Path(path).parent.glob("*")) if Path(path).parent.is_dir() else []
         raise InputError(f"{path}: no such file; {did_you_mean(path, names)}".removesuffix("; "))
@@ -105,7 +121,7 @@ def _file(path: str) -> str:
 
 
 def _runs(text: str) -> tuple[tuple[str, ...], QueryPool]:
-    """Parse the names of runs and load the pool of their documents."""
+    """Parse the names of runs; return them and the pool of their documents, or raise InputError."""
     from activeeval.inputs.choices import Choices
     from activeeval.inputs.prepared_case import prepare
 
@@ -116,7 +132,10 @@ def _runs(text: str) -> tuple[tuple[str, ...], QueryPool]:
 
 
 def _judgments(pool: QueryPool, text: str) -> str | None:
-    """Parse the name of a file of judgments and check it against the pool; None for "none"."""
+    """Parse the name of a file of judgments and check it against the pool; return None for the answer "none".
+
+    InputError is raised if it is not one file, or cannot be read.
+    """
     from activeeval.inputs.known_grades import known_grades_of
 
     if text.lower() == NONE:
@@ -130,7 +149,10 @@ def _judgments(pool: QueryPool, text: str) -> str | None:
 
 
 def _judges(judged: str | None, text: str) -> tuple[str, ...]:
-    """Parse the names of judges."""
+    """Parse the names of judges; "nobody", which needs complete judgments (`judged`), and "script" stand alone.
+
+    InputError is raised if they are combined with names.
+    """
     from activeeval.core.judgments.judge_names import judge_name
 
     names = tuple(dict.fromkeys(filter(None, map(judge_name, _words(text.replace(",", " "))))))
@@ -144,7 +166,11 @@ def _judges(judged: str | None, text: str) -> tuple[str, ...]:
 
 
 def _measure(start: InitAnswers, text: str) -> tuple[InitAnswers, PreparedCase]:
-    """Parse the measure and an optional largest grade, and prepare the case that the commands will use."""
+    """Parse the measure and an optional largest grade; return the answers with them, and the inputs of the commands.
+
+    If the judgments hold every grade that the measure needs, the judge becomes "nobody". InputError is raised if the
+    measure or the grade is invalid, or the largest grade is unknown.
+    """
     from activeeval.inputs.judging_choice import check_graded
 
     measure, grade = text, None
@@ -168,7 +194,10 @@ def _measure(start: InitAnswers, text: str) -> tuple[InitAnswers, PreparedCase]:
 
 
 def _goal(case: PreparedCase, measure: str, text: str) -> tuple[str, str]:
-    """Parse the amount of judging to an option and its value; raise InputError if it is too small."""
+    """Parse the amount of judging to a parameter ("budget" or "half_width") and its value.
+
+    InputError is raised if it is invalid, or too small for any sample.
+    """
     from activeeval.core.design.methods import default_method
     from activeeval.core.errors import BudgetError
     from activeeval.inputs.budgets import Budget
@@ -189,14 +218,14 @@ def _goal(case: PreparedCase, measure: str, text: str) -> tuple[str, str]:
 
 
 def _margin(text: str) -> str:
-    """Check a margin for `compare`."""
+    """Check a margin (largest difference that does not matter) and return it; raise InputError if it is not valid."""
     if not 0 <= _number(text) < math.inf:
         raise InputError(f"a margin is a number from 0 on, in the unit of the measure, as 0.01, got {text!r}")
     return text
 
 
 def _half_width(text: str) -> tuple[str, str]:
-    """Check a half-width and return its option and value."""
+    """Check a half-width and return the parameter's name and its value; raise InputError if it is not positive."""
     if not 0 < _number(text) < math.inf:
         raise InputError(f"a half-width is a positive number, as ±0.05, got {text!r}")
     return "half_width", text

@@ -22,7 +22,24 @@ _GATE = "is the new run worse: exit code 0 no, 10 yes, 11 not certain"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitAnswers:
-    """Answers to the questions: runs (new one first), judgments, judges, measure, scale, goal and margin."""
+    """Answers to the questions of `activeeval init`.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        Files of runs, the new one first.
+    judged : str or None
+        File of judgments.
+    judges : tuple of str
+        Names; or one of `ME`, `NOBODY`, `SCRIPT`.
+    measure : str
+    max_grade : int or None
+        None takes it from the judgments.
+    goal : (str, str)
+        Parameter, budget or half_width, and its value; empty without sampling.
+    margin : str
+        Largest difference that does not matter; "" if nothing is compared.
+    """
 
     runs: tuple[str, ...]
     judged: str | None
@@ -35,7 +52,7 @@ class InitAnswers:
     def case(self) -> PreparedCase:
         """Prepare the inputs of the commands, without training a model; raise the errors that the commands would raise.
 
-        If the judgments hold every required item, the case is that of the judge `NOBODY`.
+        If the judgments hold every item that the measure needs, the inputs are those for the judge `NOBODY`.
 
         Raises
         ------
@@ -64,7 +81,10 @@ class InitAnswers:
 
     @property
     def named_runs(self) -> dict[str, Any]:
-        """Runs by parameter name: the second of two is the baseline."""
+        """Runs by parameter name: of two, the second is the baseline (versus_run).
+
+        Others are compared with each other.
+        """
         new, *others = self.runs
         return {"runs": (new,), "versus_run": others[0]} if len(others) == 1 else {"runs": self.runs}
 
@@ -74,7 +94,7 @@ class InitAnswers:
         return self.goal[0] == "half_width"
 
     def sheets(self, name: str) -> dict[str, str]:
-        """Map each judge to the file name of the sheet; a single judge has the common sheet."""
+        """Map each judge to the file name of the sheet, NAME.csv for a single judge."""
         from activeeval.sampling.sheets import SheetPlan
 
         plan = SheetPlan(path=f"{name}.csv", judges=self.judges)
@@ -98,7 +118,10 @@ def free_name() -> str:
 
 
 def lines_of(start: InitAnswers, name: str) -> Iterator[str]:
-    """Yield the commands for the answers, each preceded by a comment on its purpose."""
+    """Yield the commands for the answers `start`, each preceded by a comment on its purpose.
+
+    `name` is the base name of the files and of the campaign.
+    """
     new, *others = start.runs
     if start.judges == (NOBODY,):
         yield from _score_steps(start)
@@ -133,13 +156,13 @@ def _sample_steps(start: InitAnswers, name: str) -> Iterator[str]:
 
 
 def _in_one(start: InitAnswers) -> str:
-    """Return a comment on a single sheet, if the measure would otherwise be sampled in several."""
+    """Return a comment that the sample is drawn in one sheet; "" if its measure has only one sheet anyway."""
     in_one = ", in one sheet (without --adaptive-depth off: several, fewer labels)"
     return in_one if _follows_labels(start.measure) else ""
 
 
 def _follows_labels(measure: str) -> bool:
-    """True if samples by this measure are drawn batch by batch from the labels, not in one command."""
+    """Check whether samples for this measure are drawn batch by batch, as labels decide what is judged next."""
     from activeeval.core.measures import parse_measure
     from activeeval.sampling.adaptive_depth import FOLLOWING
 
@@ -163,14 +186,14 @@ def _campaign_steps(start: InitAnswers, name: str) -> Iterator[str]:
 
 
 def _step(about: str | None, *words: str) -> Iterator[str]:
-    """Yield a comment and a command, folded into lines for pasting."""
+    """Yield a comment on the purpose (none if `about` is None) and a command, folded into lines for pasting."""
     if about is not None:
         yield f"# {about}"
     yield from folded(["activeeval", *words])
 
 
 def folded(words: Sequence[str], width: int = WIDTH) -> Iterator[str]:
-    r"""Yield a shell command, folded after option values to lines of at most a width.
+    r"""Yield the lines of a shell command, folded between options to lines of at most `width` characters.
 
     Examples
     --------

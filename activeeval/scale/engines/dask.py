@@ -51,20 +51,20 @@ class DaskEngine:
         return sum(self.client.nthreads().values()) or 1
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys; raise EngineError if the cluster is lost."""
         with _in_one_line():
             # submitted, not scattered: scattered data is lost with its workers, a submitted result can be recomputed
             shipped = self.client.submit(_same, RemoteTask.of(task), pure=False, retries=_RETRIES)
             yield from results(lambda key: self._submitted(shipped, key), keys, self.n_workers + 1)
 
     def _submitted(self, shipped: Any, key: bytes) -> _WorkerFuture:
-        """Submit the task for one key."""
+        """Submit the task (`shipped`, a future of it on the cluster) for one pickled key."""
         return _WorkerFuture(self.client, self.client.submit(_run, shipped, key, pure=False, retries=_RETRIES))
 
 
 @dataclass(frozen=True, slots=True)
 class _WorkerFuture:
-    """Future whose wait fails if no worker is left."""
+    """Future whose wait fails if the cluster has no workers left."""
 
     client: Any
     future: Any
@@ -85,12 +85,12 @@ class _WorkerFuture:
 
 
 def _same(shipped: RemoteTask) -> RemoteTask:
-    """Return the task unchanged; a Dask function that stores it on the cluster."""
+    """Return the task unchanged; submitted to Dask, this stores the task on the cluster."""
     return shipped
 
 
 def _run(shipped: RemoteTask, key: bytes) -> bytes:
-    """Run the task on a worker."""
+    """Run the task on a pickled key; called by a worker."""
     return shipped(key)
 
 
@@ -106,7 +106,7 @@ def _in_one_line() -> Iterator[None]:
 
 @contextmanager
 def on_this_machine(n_workers: int) -> Iterator[DaskEngine]:
-    """Start a local cluster of single-threaded processes."""
+    """Start a local cluster of single-threaded processes, which end with the block; raise EngineError if that fails."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -124,7 +124,10 @@ def on_this_machine(n_workers: int) -> Iterator[DaskEngine]:
 
 @contextmanager
 def of_address(address: str, timeout: float) -> Iterator[DaskEngine]:
-    """Connect to the cluster of a scheduler, as ``tcp://HOST:PORT``; it keeps running."""
+    """Connect to the cluster of a scheduler, as ``tcp://HOST:PORT``; it keeps running after the block.
+
+    `timeout` is in seconds. EngineError is raised if the connection fails.
+    """
     from distributed import Client
 
     with _silent():

@@ -44,7 +44,7 @@ class ExecutorEngine:
     n_workers: int = 1
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys; raise EngineError if the executor breaks."""
         shipped = RemoteTask.of(task)
         with as_engine_error("executor", BrokenExecutor):
             yield from results(lambda key: self.executor.submit(shipped, key), keys, self.n_workers + 1)
@@ -52,7 +52,7 @@ class ExecutorEngine:
 
 @dataclass(slots=True)
 class _Run:
-    """A pending key, and the number of workers lost while it ran."""
+    """A pending pickled key, its future, and the number of workers lost while it ran."""
 
     key: bytes
     future: Future[bytes]
@@ -74,7 +74,7 @@ class Processes:
     """
 
     def __init__(self, n_workers: int) -> None:
-        """Check the number of workers; processes start later."""
+        """Store the number of workers (InputError below 1); processes start later."""
         if n_workers < 1:
             raise InputError(f"an engine needs a worker, got {n_workers}", field="engine")
         self.n_workers = n_workers
@@ -89,7 +89,10 @@ class Processes:
         self.close()
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`. Lost workers are replaced."""
+        """Yield the result of the task for each key, in the order of keys; raise EngineError on repeated losses.
+
+        A lost worker is replaced and its key run again; an error is raised if the same key loses three workers.
+        """
         rest, pending = map(pickled, keys), deque[_Run]()
         with tempfile.TemporaryDirectory(prefix="activeeval-") as folder:
             shipped = RemoteTask.of(task).left_in(folder)
@@ -122,7 +125,10 @@ class Processes:
             worker.join()
 
     def _run_again(self, shipped: RemoteTask, pending: Iterable[_Run]) -> None:
-        """Resubmit unfinished keys to new workers, as a pool that has lost a worker returns nothing more."""
+        """Resubmit unfinished keys to new workers, as a pool that has lost a worker returns nothing more.
+
+        EngineError is raised if workers were lost three times while the same key ran.
+        """
         self.close()
         for run in pending:
             if _has_result(run.future):
@@ -134,7 +140,7 @@ class Processes:
             run.future = self._submitted(shipped, run.key)
 
     def _submitted(self, shipped: RemoteTask, key: bytes) -> Future[bytes]:
-        """Submit the task for a key; on a broken pool, return a failed future."""
+        """Submit the task for a pickled key; if the pool is broken, return a failed future."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(self.n_workers, get_context("spawn"), initializer=_begin)
         try:
@@ -152,7 +158,7 @@ def _has_result(future: Future[bytes]) -> bool:
 
 
 def _begin() -> None:
-    """Initialise a worker process, and make it exit when its parent process ends in any way."""
+    """Initialise a worker process, and make it exit when its parent process ends."""
     set_up()
     parent = parent_process()
     if parent is not None:
@@ -160,6 +166,6 @@ def _begin() -> None:
 
 
 def _end_with(sentinel: int) -> None:
-    """Wait for the end of the parent process, then exit."""
+    """Wait for the end of the parent process (`sentinel` becomes ready), then exit."""
     connection.wait([sentinel])
     os._exit(1)

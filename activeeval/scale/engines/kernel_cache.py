@@ -12,7 +12,7 @@ import activeeval
 
 
 def private_place() -> str | None:
-    """Return a private cache folder if neither the package's nor the user's cache is writable, else None."""
+    """Find a private cache folder for compiled code; None if the package's or the user's cache is writable."""
     kernels = Path(activeeval.__file__).parent / "core" / "kernels" / "__pycache__"
     if _is_writable(kernels) or _is_writable(_place_of_user()):
         return None
@@ -23,7 +23,7 @@ def private_place() -> str | None:
 
 
 def _place_of_user() -> Path:
-    """Return numba's cache folder of the user."""
+    """Return numba's default cache folder of the user."""
     if sys.platform == "darwin":
         return Path("~/Library/Caches/numba").expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "numba")

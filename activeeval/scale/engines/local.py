@@ -26,7 +26,10 @@ class Future(Protocol):
 
 
 def in_order(submit: Callable[[K], Future], keys: Iterable[K], n_ahead: int) -> Generator[Any, None, None]:
-    """Yield the results in the order of keys with ``n_ahead`` tasks submitted; cancel pending tasks at the end."""
+    """Yield results in the order of keys, with ``n_ahead`` tasks submitted ahead of the one that is awaited.
+
+    `submit` starts the task of a key. Pending tasks are cancelled when the generator is closed.
+    """
     rest = iter(keys)
     pending = deque(submit(key) for key in islice(rest, n_ahead))
     try:
@@ -57,12 +60,12 @@ class LocalEngine:
     n_workers: int = 1
 
     def __post_init__(self) -> None:
-        """Check the number of workers."""
+        """Raise InputError if there are fewer than one worker."""
         if self.n_workers < 1:
             raise InputError(f"an engine needs a worker, got {self.n_workers}", field="engine")
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys."""
         if self.n_workers == 1:
             yield from map(task, keys)
             return

@@ -33,11 +33,11 @@ def as_engine_error(name: str, *kinds: type[BaseException]) -> Iterator[None]:
 
 
 def one_line(problem: BaseException) -> str:
-    """Shorten an error to one line, its kind and root cause, as errors of engines span pages.
+    r"""Shorten an error to one line, its type and root cause, as errors of engines span pages.
 
     Examples
     --------
-    >>> one_line(RuntimeError("a worker said:\\nTraceback (most recent call last):\\n  File x\\nOSError: no disk\\n"))
+    >>> one_line(RuntimeError("a worker said:\nTraceback (most recent call last):\n  File x\nOSError: no disk\n"))
     'RuntimeError: OSError: no disk'
     """
     lines = [line for line in str(problem).splitlines() if line.strip()]
@@ -50,7 +50,7 @@ def one_line(problem: BaseException) -> str:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Block SIGINT in processes and threads started within the block; the main process handles it after the block."""
+    """Make processes and threads started within the block ignore SIGINT (Ctrl-C); the main process handles it after."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

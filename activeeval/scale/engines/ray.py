@@ -28,7 +28,7 @@ class RayEngine:
         return int(ray.cluster_resources().get("CPU", 1))
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys; raise EngineError if the cluster is lost."""
         import ray
 
         with as_engine_error("ray", ray.exceptions.RayError, ConnectionError):
@@ -38,7 +38,7 @@ class RayEngine:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """Pending result with the interface of concurrent.futures."""
+    """Pending result of Ray with the interface of concurrent.futures."""
 
     reference: Any
 
@@ -56,7 +56,7 @@ class _Reference:
 
 
 def _run(shipped: RemoteTask, key: bytes) -> bytes:
-    """Run the task on a worker."""
+    """Run the task on a pickled key; called by a worker."""
     return shipped(key)
 
 

@@ -59,7 +59,10 @@ def opened_engine(text: str) -> Iterator[Engine]:
 
 
 def _engine_of(text: str) -> AbstractContextManager[Engine]:
-    """Create the engine of a name, or raise InputError."""
+    """Create the engine of a name, or raise InputError if the name is unknown or a package is missing.
+
+    EngineError is raised if its address cannot be reached.
+    """
     name, colon, rest = text.partition(":")
     known = {form.partition(":")[0] for form in FORMS}
     if name not in known or (colon and name == "here"):
@@ -89,7 +92,10 @@ def _engine_of(text: str) -> AbstractContextManager[Engine]:
 
 
 def _of_address(name: str, text: str, place: str) -> AbstractContextManager[Engine]:
-    """Connect to the engine at an address, after a check that the port is open."""
+    """Connect to the engine `name` at the address `place`, after a check that the port is open.
+
+    `text` is the whole name of the engine, for messages. Errors are those of `_engine_of`.
+    """
     if name == "spark" and place.startswith("local"):
         return _spark(place, text)
     if name not in _PORTS:
@@ -109,7 +115,10 @@ def _of_address(name: str, text: str, place: str) -> AbstractContextManager[Engi
 
 
 def _spark(master: str, text: str) -> AbstractContextManager[Engine]:
-    """Start Spark on this machine: ``local[N]``, or N alone."""
+    """Start Spark on this machine; `master` is ``local[N]``, or N alone.
+
+    EngineError is raised if Java is not installed.
+    """
     from activeeval.scale.engines.spark import of_master
 
     n = "1" if master == "local" else master.removeprefix("local[").removesuffix("]").split(",")[0]
@@ -125,14 +134,14 @@ def n_processors() -> int:
 
 
 def _n_workers(text: str, whole: str) -> int:
-    """Parse a positive number of workers."""
+    """Parse a positive number of workers; raise InputError with the engine's name `whole` if it is not one."""
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise InputError(f"engine {shown(whole)}: workers must be a positive number, got {shown(text)}", field="engine")
     return int(text)
 
 
 def _check_installed(name: str, text: str) -> None:
-    """Raise InputError if a package of the engine is not installed."""
+    """Raise InputError if a package of the engine `name` is not installed; `text` is the engine's whole name."""
     for package in _PACKAGES.get(name, ()):
         parts = package.split(".")
         if any(find_spec(".".join(parts[: k + 1])) is None for k in range(len(parts))):
@@ -146,6 +155,8 @@ def _reached(name: str, text: str) -> str:
 
     Raises
     ------
+    InputError
+        If the address `text` has no host.
     EngineError
         If the connection fails.
     """

@@ -38,7 +38,7 @@ _tasks: dict[bytes, Task] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteTask:
-    """Task that runs in another process.
+    """Pickled task that runs in another process, after a check that versions agree.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class RemoteTask:
     version, python : str
         Versions of activeeval and Python in the sending process.
     sender : (str, int)
-        The sending process.
+        Identifies the sending process: a random word and its process id.
     """
 
     content: bytes
@@ -80,7 +80,7 @@ class RemoteTask:
         return replace(self, content=b"", path=str(path))
 
     def __call__(self, key: bytes) -> bytes:
-        """Run the task on a pickled key; return the result or the pickled error, for `opened`."""
+        """Run the task on a pickled key; return bytes that `opened` unpacks to the result or the error."""
         try:
             self._check_worker()
             if self.sender != (_PROCESS, os.getpid()):
@@ -125,21 +125,27 @@ def pickled(value: Any) -> bytes:
 
 
 def opened(content: bytes) -> bytes:
-    """Return the result sent by a worker, or raise its error."""
+    """Unpack what a worker has sent: return the result, or raise the worker's error."""
     if content[:1] == _RESULT:
         return content[1:]
     raise pickle.loads(content[1:])
 
 
 def results(submit: Callable[[bytes], Future], keys: Iterable[Any], n_ahead: int) -> Iterator[bytes]:
-    """Yield the results in the order of keys; ``submit`` runs a task on a pickled key."""
+    """Yield the results in the order of keys.
+
+    ``submit`` runs a task on a pickled key, at most ``n_ahead`` are pending.
+    """
     with closing(in_order(submit, map(pickled, keys), n_ahead)) as contents:
         for content in contents:
             yield opened(content)
 
 
 def warmed(number: int) -> bytes:
-    """Import the modules of later tasks, so that the first real key does not wait for them; returns b""."""
+    """Import the modules of later tasks, so that the first real key does not wait for them; returns b"".
+
+    `number` is ignored.
+    """
     import_module("activeeval.scale.designs")
     return b""
 
@@ -155,7 +161,7 @@ def set_up() -> None:
 
 
 def _place() -> str:
-    """Name this host and process."""
+    """Name this host and process for messages."""
     return f"{platform.node()}, process {os.getpid()}"
 
 

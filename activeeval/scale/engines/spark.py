@@ -46,7 +46,7 @@ class SparkEngine:
             self.n_workers = n_workers or _parallelism(session)
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys; raise EngineError if the session is lost."""
         with _in_one_line(), ThreadPoolExecutor(_N_WAVES) as threads:
             job = _Job(self.session, _KeyRunner(self._sent(RemoteTask.of(task))), f"activeeval-{uuid.uuid4().hex}")
             rest = map(pickled, keys)
@@ -59,13 +59,16 @@ class SparkEngine:
                 raise
 
     def _sent(self, shipped: RemoteTask) -> Any:
-        """Broadcast a task; Connect has no broadcast, so the task is sent with every wave."""
+        """Broadcast a task to the executors.
+
+        Spark Connect has no broadcast, so there the task is sent with every job.
+        """
         return shipped if _is_connect(self.session) else self.session.sparkContext.broadcast(shipped)
 
 
 @dataclass(frozen=True, slots=True)
 class _KeyRunner:
-    """Function for mapInArrow: applies a task, given directly or as a broadcast, to rows of keys."""
+    """Function for Spark's mapInArrow: applies a task, sent with it or as a broadcast, to rows of pickled keys."""
 
     sent: Any
 
@@ -81,14 +84,14 @@ class _KeyRunner:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Runs waves of keys under a tag, which allows their cancellation."""
+    """Runs waves (lists) of keys under a tag, by which they can be cancelled."""
 
     session: Any
     rows: _KeyRunner
     tag: str
 
     def __call__(self, wave: list[bytes]) -> list[bytes]:
-        """Run a wave of pickled keys; return the results in order."""
+        """Run a wave of pickled keys as one Spark job; return the results in order."""
         import pyarrow
 
         # one batch per row: each becomes a partition, and thus a task
@@ -160,7 +163,10 @@ def of_connect(address: str) -> Iterator[SparkEngine]:
 
 
 def _started(master: str) -> Any:
-    """Start a session with its own JVM, whose output is discarded."""
+    """Start a session with its own JVM, whose output is discarded.
+
+    `master` is a Spark address, such as ``local[4]``.
+    """
     import signal
 
     from pyspark import SparkConf, SparkContext
