@@ -90,6 +90,7 @@ def read_tables(
     *,
     machine_is_truth: bool = False,
     no_relevant: str = "zero",
+    queries: Any = None,
 ) -> TablePool:
     """Read judgments (or top-k truths, for measures of those) and runs into one pool.
 
@@ -97,15 +98,23 @@ def read_tables(
     ----------
     no_relevant : {"zero", "skip"}
         Rule for queries without any relevant document; see `TablePool.with_rule`.
+    queries : path or DrawnQueries, optional
+        Queries drawn from a log, which they then represent; or a table of ids and texts, for judgments that name
+        queries by their texts.
     """
     judging = judging_of(measures)
     source = held_or_read(qrels, machine_is_truth=True) if machine_is_truth else qrels
+    if queries is not None:
+        from activeeval.formats.judgments.query_names import by_query_ids
+
+        source, queries = by_query_ids(source, queries)
     judgments, read = load_tables(partial(judged_labels, judging, source), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
     judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))
-    if no_relevant == "zero" and all(isinstance(measure, Judged) for measure in measures):
-        return tables  # shares of judged items do not depend on relevance
-    return tables.with_rule(no_relevant)
+    # shares of judged items do not depend on relevance
+    if no_relevant != "zero" or not all(isinstance(measure, Judged) for measure in measures):
+        tables = tables.with_rule(no_relevant)
+    return tables if queries is None else _for_log(tables, queries)
 
 
 def score_run(tables: TablePool, run: int, measure: Measure, confidence: float = 0.95) -> RunScores:
@@ -177,7 +186,7 @@ def input_notes(tables: TablePool, names: Sequence[str]) -> list[Note | Caution]
     return [*(note for note in tables.notes if note.code != NO_RELEVANT), *unjudged]
 
 
-def for_log(tables: TablePool, queries: Any) -> TablePool:
+def _for_log(tables: TablePool, queries: Any) -> TablePool:
     """Weight the queries of a table pool as a sample of the log they were drawn from; notes name those left out.
 
     Parameters

@@ -12,7 +12,6 @@ from activeeval.core.checks import brief, check_names
 from activeeval.core.errors import InputError, did_you_mean
 from activeeval.core.results import Caution, Interval
 from activeeval.core.types import Floats
-from activeeval.formats.judgments.query_names import by_query_ids
 from activeeval.formats.loading import load_run
 from activeeval.formats.reading_rules import reading
 from activeeval.formats.tables.frames import frame_of, kind_of_frame
@@ -25,7 +24,7 @@ from activeeval.report.message_lookup import text_of
 from activeeval.report.printable import NamedInterval, PrintableResult
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
-from activeeval.scoring.run_scores import for_log, input_notes, read_tables
+from activeeval.scoring.run_scores import input_notes, read_tables
 from activeeval.scoring.run_table import RunRow, RunTable, run_table
 from activeeval.traffic.queries import drawn_of
 
@@ -334,12 +333,10 @@ def _scored(
     loaded = [load_run(run) for run in sources]
     of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
     systems = checked_names(stated_names, len(loaded)) or of_files
-    labels, drawn = by_query_ids(labels, options.get("queries"))
-    tables = read_tables(
-        labels, loaded, parsed, options.get("ties", "id"), no_relevant=options.get("no_relevant", "zero")
-    )
-    if drawn is not None:
-        tables = for_log(tables, drawn_of(drawn))
+    queries = options.get("queries")
+    queries = queries if queries is None or is_path(queries) else drawn_of(queries)
+    how_read: dict[str, Any] = {"no_relevant": options.get("no_relevant", "zero"), "queries": queries}
+    tables = read_tables(labels, loaded, parsed, options.get("ties", "id"), **how_read)
     warn_of([("", [note for note in tables.notes if isinstance(note, Caution)])])
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {

@@ -35,7 +35,7 @@ UNKNOWN_LIMITS, _OF_PREFERENCE = (-math.inf, math.inf), (-1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValueTable:
+class MetricTable:
     """Values of metrics by query.
 
     Attributes
@@ -62,7 +62,7 @@ class ValueTable:
         return values if metric == name else {query: -value for query, value in values.items()}
 
 
-def read_values(path: PathLike) -> ValueTable:
+def read_values(path: PathLike) -> MetricTable:
     """Read values by query: a column of queries and one for each metric, or columns metric (or measure) and value.
 
     Raises
@@ -93,7 +93,7 @@ def read_values(path: PathLike) -> ValueTable:
     values = {metric: of_metric for metric, of_metric in values.items() if of_metric}
     if not values:
         raise FormatError(os.fspath(path), None, "holds no column of numbers, expected a value of each query")
-    return ValueTable(source=os.fspath(path), values=values, left_out=tuple(left_out))
+    return MetricTable(source=os.fspath(path), values=values, left_out=tuple(left_out))
 
 
 def by_values(
@@ -223,7 +223,9 @@ def _decisions(
     return decided_by_queries(estimates, list(pairs.values()), request)
 
 
-def _paired(metric: str, before: ValueTable, after: ValueTable, say: Callable[[Note | Caution], object]) -> QueryValues:
+def _paired(
+    metric: str, before: MetricTable, after: MetricTable, say: Callable[[Note | Caution], object]
+) -> QueryValues:
     """Pair the values of the queries that both tables have, and note the others."""
     old, new = before.of(metric), after.of(metric)
     both = [query for query in new if query in old]

@@ -136,11 +136,10 @@ def score(
     check_per_query(per_query, force, [qrels, *paths])
     if len(paths) == 1 and not unjudged_bounds:
         leave_small_to_python(qrels, run)
-    from activeeval.formats.judgments.query_names import by_query_ids
     from activeeval.inputs.file_names import asked_measure
     from activeeval.inputs.systems import system_names
     from activeeval.report.cautions import marked
-    from activeeval.scoring.run_scores import for_log, read_tables
+    from activeeval.scoring.run_scores import read_tables
     from activeeval.scoring.run_table import run_table
 
     if no_summary and not by_query:
@@ -151,10 +150,7 @@ def score(
         raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
     parsed = [asked_measure(text) for text in measures]
     how_read: dict[str, Any] = {"machine_is_truth": machine_is_truth, "no_relevant": no_relevant}
-    source, queries = by_query_ids(qrels, queries, machine_is_truth=machine_is_truth)
-    tables = read_tables(source, paths, parsed, ties, **how_read)
-    if queries is not None:
-        tables = for_log(tables, queries)
+    tables = read_tables(qrels, paths, parsed, ties, queries=queries, **how_read)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     names_of_runs = names or system_names([""] * len(paths), paths)
     if unjudged_bounds:
