@@ -243,7 +243,7 @@ class DrawnSample:
         return replace(self, truth_of_machines=tuple(merged.items())) if n_by_file else self
 
     def judged_from(self, sheets: Mapping[str, Draws]) -> DrawnSample:
-        """Add the notes of judged sheets, by name of the file, and the numbers of graders' judgments that are labels."""
+        """Add the notes of judged sheets (by name of the file), and the numbers of graders' grades that are labels."""
         notes = (*self.read_notes, *(note for sheet in sheets.values() for note in sheet.notes))
         by_machines = {path: sheet.n_of_machines for path, sheet in sheets.items() if sheet.n_of_machines}
         return replace(self, read_notes=notes).judged_by_machines(by_machines)
