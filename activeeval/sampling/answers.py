@@ -47,7 +47,7 @@ class SimultaneousComparison(NamedTuple):
     interval : Interval
         Covers simultaneously with the intervals of the other differences, at the requested confidence.
     p_holm : float
-        The p value by Holm's method.
+        The p value, adjusted by Holm's method.
     """
 
     interval: Interval
@@ -60,8 +60,8 @@ class SampleAnswer:
 
     Attributes
     ----------
-    question : str
-        difference, run or versus.
+    question : {"difference", "run", "versus"}
+        Difference of two runs, value of a run, or value of the one that it is compared with.
     target : Target
     estimate : Estimate
     interval : Interval
@@ -79,7 +79,8 @@ class SampleAnswer:
     needed : MoreNeeded or None
         Budget or number of queries that should decide an undecided difference.
     other : SampleAnswer or None
-        The answer to the same question for the other scope.
+        The answer to the same question for the other scope ("pool": these queries; "population": all that these are
+        a sample of).
     """
 
     question: str
@@ -140,10 +141,12 @@ def answers(
 
     Parameters
     ----------
-    asked : sequence of QuestionTarget
+    questions : sequence of QuestionTarget
         As returned by `DrawnSample.asked`.
+    scope : {"pool", "population"}
+        The queries that the answers are for; without segments each answer has the one for the other scope beside it.
     kind : str
-        A key of `activeeval.core.estimation.INTERVALS`.
+        Kind of interval: "t" or "group-sequential" (`activeeval.core.estimation.INTERVALS`).
     segments : str or Segments, optional
         A file for `activeeval.formats.tables.segments.read_segments`: one answer for each segment of each question. Its
         intervals are Bonferroni-corrected: those of a question cover simultaneously, also for overlapping segments.
@@ -151,7 +154,7 @@ def answers(
     Raises
     ------
     StateError
-        If no stage of the sample is complete.
+        If no block of the sample (a part at whose end it can be read) is complete.
     InputError
         If the sample does not support a question, or no segment is large enough.
     """
@@ -186,7 +189,10 @@ def by_segment(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Estimate each question in each segment that is large enough; also return notes. For arguments see `answers`."""
+    """Estimate each question in each segment (part of the queries) that is large enough; also return notes on these.
+
+    ``kind`` is "t" or "group-sequential", ``scope`` "pool" or "population".
+    """
     members, notes = segments.of(sample.campaign.design.pool)
     answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
     answered = []
@@ -214,7 +220,10 @@ def _answer(
     kind: str,
     confidence: float,
 ) -> SampleAnswer:
-    """Build an answer whose interval covers simultaneously with those of the question's ``n_rows`` segments."""
+    """Build an answer with its interval and p value, Bonferroni-corrected for the question's ``n_rows`` segments.
+
+    ``kind`` and ``confidence`` are those of `answers`.
+    """
     adjusted, scope = 1 - (1 - confidence) / n_rows, estimate.scope
     return SampleAnswer(
         question=question.question,
@@ -230,7 +239,10 @@ def _answer(
 
 
 def _interval(campaign: Campaign, kind: str, confidence: float, target: Target, scope: str) -> Interval:
-    """Compute an interval that covers simultaneously with those of all readings of the sample."""
+    """Compute an interval that is valid together with those computed before the sample was topped up.
+
+    ``kind`` is "t" or "group-sequential".
+    """
     adjusted = confidence
     if kind != "group-sequential":  # this kind is already adjusted for its planned interim analyses
         adjusted = campaign.confidence_now(confidence, target, scope=scope)
@@ -238,7 +250,7 @@ def _interval(campaign: Campaign, kind: str, confidence: float, target: Target, 
 
 
 def _of_grader(sample: DrawnSample) -> tuple[Caution, ...]:
-    """Warn if human grades do not rise with the grades that the sample's graders predict."""
+    """Return a warning if human grades do not rise with those of the sample's graders (LLMs, other models), else ()."""
     if GRADER not in sample.model or (slope := sample.campaign.grade_slope) is None:
         return ()
     if not (slope.is_turned or slope.says_little):
@@ -249,12 +261,12 @@ def _of_grader(sample: DrawnSample) -> tuple[Caution, ...]:
 
 
 def _guarded(estimate: Estimate, concerns: tuple[Caution, ...]) -> Estimate:
-    """Add concerns to an estimate."""
+    """Return the estimate with further cautions."""
     return replace(estimate, concerns=(*estimate.concerns, *concerns)) if concerns else estimate
 
 
 def _with_needed(campaign: Campaign, answer: SampleAnswer) -> SampleAnswer:
-    """Add to an undecided difference the budget that should decide it."""
+    """Add to an answer that is an undecided difference what should decide it; other answers stay as they are."""
     if not answer.versus:
         return answer
     interval = (answer.shared or answer).interval
@@ -262,10 +274,10 @@ def _with_needed(campaign: Campaign, answer: SampleAnswer) -> SampleAnswer:
 
 
 def together(sample: DrawnSample, answered: Sequence[SampleAnswer], kind: str = "t") -> list[SampleAnswer]:
-    """Adjust the differences among more than two systems for all differences of their measure and segment.
+    """Adjust the differences among more than two systems for all differences of the same measure and segment.
 
-    Each interval gets the confidence at which all cover simultaneously
-    (`activeeval.core.estimation.simultaneous_confidence`).
+    They get `SampleAnswer.shared`: an interval of the given kind, with the confidence at which all hold at once, and a
+    p value by Holm's method. Answers to other questions stay as they are.
     """
     families: dict[tuple[str, str | None], list[int]] = {}
     for k, answer in enumerate(answered):
@@ -284,7 +296,7 @@ def together(sample: DrawnSample, answered: Sequence[SampleAnswer], kind: str = 
 
 
 def _shared_confidence(sample: DrawnSample, family: Sequence[SampleAnswer]) -> float:
-    """Compute the confidence of single intervals at which all differences of a family cover simultaneously."""
+    """Compute the confidence of single intervals with which all of one measure and segment hold at once."""
     names, confidence = sample.systems, min(answer.interval.confidence for answer in family)
     uncertain = [answer for answer in family if 0 < answer.estimate.std_error < math.inf]
     if not uncertain:
@@ -311,14 +323,14 @@ def _pair_variances(sample: DrawnSample, family: Sequence[SampleAnswer]) -> NDAr
 
 
 def cut_notes(sample: DrawnSample, questions: Sequence[QuestionTarget]) -> list[Note]:
-    """Note how judged files were read, and that a question counts all ranks of lists that were cut."""
+    """Build the notes on how judged files were read, and that a measure counts all ranks of lists that were cut."""
     cut = [question.target.name for question in questions if question.target.measure.cutoff == sample.depth is not None]
     ends = [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
     return [*sample.read_notes, *ends]
 
 
 def missing_lists_of(sample: DrawnSample, questions: Iterable[QuestionTarget | SampleAnswer]) -> list[Note]:
-    """Note each system without a list for some queries; [] if only part of the pool is in memory."""
+    """Build a note on each system without a list for some queries; [] if only a part of the pool is in memory."""
     if sample.campaign.design.order.larger_pool is not None:
         return []
     lists: dict[str, Rankings] = {}
@@ -331,7 +343,7 @@ def missing_lists_of(sample: DrawnSample, questions: Iterable[QuestionTarget | S
 
 
 def _is_certain(sample: DrawnSample, target: Target, estimate: Estimate) -> bool:
-    """Check whether the value for the pool is known exactly, i.e. nothing was sampled."""
+    """Check whether the value for the pool is known exactly, because every label that matters is known."""
     of_pool = estimate if estimate.scope == "pool" else sample.campaign.estimate(target)
     return of_pool.std_error == 0
 
@@ -339,7 +351,11 @@ def _is_certain(sample: DrawnSample, target: Target, estimate: Estimate) -> bool
 def _by_segment(
     sample: DrawnSample, target: Target, members: Mapping[str, NDArray[np.bool_]], scope: str
 ) -> dict[str, tuple[Target, Estimate]]:
-    """Estimate a target in each segment that is large enough, or known exactly."""
+    """Estimate a target in each segment that is large enough, or known exactly; by name of the segment.
+
+    ``members`` maps each segment to flags of its queries, shape (n_queries,). The result has the target restricted to
+    the segment, and the estimate.
+    """
     large = {}
     for name, within in members.items():
         part = replace(target, within=within)

@@ -131,7 +131,9 @@ _NOT_PLAIN = ("train", "grade_probs", "graders", "model", "pool_runs")
 
 
 def asked_of(options: Mapping[str, Any], known: type[PoolOptions]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split options into those of the questions, in the form of requests, and those of the pool.
+    """Split the keyword arguments of a verb into options of the questions, as requests take them, and of the pool.
+
+    ``known`` is the class that lists all possible options.
 
     Raises
     ------
@@ -149,7 +151,10 @@ def asked_of(options: Mapping[str, Any], known: type[PoolOptions]) -> tuple[dict
 def choices_of(
     runs: Any, names: Any, judged: Any, max_grade: int | None, seed: int, options: Mapping[str, Any]
 ) -> Choices:
-    """Build `Choices` of a pool from the arguments of `sample` and `plan`."""
+    """Build `Choices` (what a pool is prepared from) from the arguments of `sample` and `plan`.
+
+    ``options`` are those of `PoolOptions`. Raise InputError for an argument of a wrong form.
+    """
     loaded, system_names = runs_of(runs, names)
     extra = options.get("pool_runs")
     models, tables = _models(options)
@@ -172,7 +177,10 @@ def choices_of(
 
 
 def frame_kind_of(runs: Any, judged: Any, options: Mapping[str, Any]) -> str:
-    """Return the library of the first data frame among the arguments, "" if there is none."""
+    """Return the library (as "pandas") of the first data frame among the arguments, "" if there is none.
+
+    Results are converted to frames of this library.
+    """
     return kind_of_frame(*listed(runs), *sources_of(judged), options.get("train"), options.get("grade_probs"))
 
 
@@ -182,7 +190,10 @@ def _training(source: Any) -> tuple[Any, ...]:
 
 
 def _models(options: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    """List the names of the grade models for `Choices`, and map the files in them to objects that replace them."""
+    """List the names of the grade models for `Choices`; the second result maps file names in them to objects.
+
+    The objects (a data frame or a function) replace the files. Raise InputError if ``grade_probs`` is a dict.
+    """
     models, tables = list(options.get("model") or ()), dict[str, Any]()
     source = options.get("grade_probs")
     if source is None:

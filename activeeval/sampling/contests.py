@@ -1,4 +1,7 @@
-"""Prepare simulations of several systems by one measure: joint designs for all pairs, and passive ones for each."""
+"""Prepare simulations of several systems by one measure: joint designs for all pairs, and passive ones for each.
+
+A passive design draws queries at random and judges them whole; it is the reference of comparisons.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,13 @@ class Contest:
     Attributes
     ----------
     case : PreparedCase
+        The pool with its rankings, grade model and labels.
     asked : tuple of QuestionTarget
         The differences to estimate.
     designs : dict of str to Design
         Joint designs for all differences, by the name of the method.
     passive : dict of (int, int) to Design
-        Passive designs for each difference alone, by the positions of the two systems.
+        Passive designs for each difference alone, by the indices of the two systems.
     """
 
     case: PreparedCase
@@ -46,7 +50,18 @@ class Contest:
         weights: str = "equal",
         adaptive_depth: str = "off",
     ) -> Self:
-        """Build the contest of a case's systems; ``weights`` and ``adaptive_depth`` are those of `PreparedCase.design`.
+        """Build the designs for all differences of several systems on one pool (``case``).
+
+        Each method gets a joint design; each difference also a passive one (random queries, judged whole).
+
+        Parameters
+        ----------
+        methods : sequence of str
+            Names of the methods to simulate besides passive.
+        defensive_share : float, optional
+            For draws with replacement: share of a mixture with the query probabilities, which bounds the weights.
+        weights, adaptive_depth : str
+            How to balance the differences, and when labels decide how deep a query is judged.
 
         Raises
         ------
@@ -74,16 +89,30 @@ class Contest:
 
     @property
     def all_designs(self) -> dict[str, Design]:
-        """All designs that a budget must allow, by names for messages."""
+        """All designs, passive ones included, by names for messages; a budget must be valid for each."""
         alone = {f"passive, {question.title}": d for question, d in zip(self.asked, self.passive.values(), strict=True)}
         return alone | self.designs
 
     def simulate(
         self, budgets: Sequence[float], repetitions: int, **how: Any
     ) -> tuple[list[tuple[QuestionTarget, list[Summary]]], list[SimultaneousResults]]:
-        """Simulate all designs; return the summaries of each difference, and the simultaneous results of all.
+        """Simulate all designs.
 
-        Keyword arguments are those of `simulate_contrasts`.
+        Parameters
+        ----------
+        budgets : sequence of float
+            In mean items (the mean item of the pool costs 1).
+        repetitions : int
+            Number of simulated samples.
+        **how
+            Keyword arguments of `simulate_contrasts`.
+
+        Returns
+        -------
+        summaries : list of (QuestionTarget, list of Summary)
+            For each difference.
+        notes : list of SimultaneousResults
+            How often the intervals of all differences held at once.
         """
         lists, target_of = self.case.inputs.rankings, dict(zip(self.passive, self.targets, strict=True))
         targets = {

@@ -1,4 +1,8 @@
-"""Draw a sample for choices and a request: prepare the case, find the budget of a goal, draw, and look up texts."""
+"""Draw a sample for choices and a request: prepare the case, find the budget of a goal, draw, and look up texts.
+
+Choices name the files and options from which a pool is prepared; a request has the questions, and the budget or goal; a
+case is the prepared pool with its rankings, grade model and known grades.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ class SampleRequest(SampleFields):
     usual : {"each", "3", "1", "off"}
         Default adaptive depth of measures that have one.
     surely : bool
-        See `activeeval.sampling.draw_case.draw`.
+        For adaptive depth: draw smaller batches; see `activeeval.sampling.draw_case.draw`.
     """
 
     usual: str = OF_SHEETS
@@ -67,7 +71,7 @@ class SampleRequest(SampleFields):
         return price
 
     def _price(self) -> Budget | Goal | SegmentGoals:
-        """Return the one of budget, goal and segment goals that is given; raise ChoiceError for none or several."""
+        """Return the one of budget, goal and segment goals that is set; raise ChoiceError for none or several."""
         if self.segments is not None or self.segment_half_widths:
             goals = SegmentGoals.of(self.segments, self.segment_half_widths, self.whole_half_width)
             for name in ("budget", "difference"):
@@ -82,7 +86,7 @@ class SampleRequest(SampleFields):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnCase:
-    """A sample with its budget and its case; the case is None for a pool in files."""
+    """A drawn sample with its budget and its prepared pool; ``case`` is None for a pool in files."""
 
     case: PreparedCase | None
     sample: DrawnSample
@@ -106,11 +110,13 @@ def draw_for(
     Parameters
     ----------
     choices : Choices
-        Its ``judging`` is replaced by that of the request's measures.
+        Files and options from which the pool is prepared; what judges answer follows from the request's measures.
+    request : SampleRequest
+        Questions, and budget or goal.
     progress : callable
         Called with a text that names the next step.
     say : callable
-        Called with each note on the case, the budget and the expected precision, as soon as it is known; pass
+        Called with each note on the pool, the budget and the expected precision, as soon as it is known; pass
         ``list.append`` to collect them.
 
     Raises
@@ -120,7 +126,7 @@ def draw_for(
     InputError
         If a file or a number is wrong, or no budget reaches the goal.
     BudgetError
-        If the budget is too small for the sample's largest unit.
+        If the budget is too small for the sample's most expensive unit (what is judged at once).
     """
     price = request.checked_price()
     judging = judging_for(request.measures)
@@ -155,7 +161,11 @@ def _of_files(
     progress: Callable[[str], object],
     say: Callable[[Note | Caution], object],
 ) -> DrawnCase:
-    """Draw the sample of a pool in files."""
+    """Draw the sample of a pool in files (too large for memory), part by part.
+
+    ``progress`` gets texts that name the next step, ``say`` notes on the pool and the budget.
+    ``price`` is the budget. Raise ChoiceError for a goal in place of a budget, or if comparisons are to be judged.
+    """
     from activeeval.sampling.draw_pool_files import (  # imported here so that other samples do not load it
         FilesRequest,
         draw_of_files,
@@ -183,7 +193,11 @@ def _budget_of(
     share: float | None,
     say: Callable[[Note | Caution], object],
 ) -> tuple[Budget, dict[str, Any]]:
-    """Determine the budget of a sample and the keyword arguments that balance its questions; note what a goal needs."""
+    """Determine the budget of a sample, and the keyword arguments of `draw` that balance its questions.
+
+    ``price`` is the budget or the goal to reach, ``share`` the defensive share. A note on the budget that a goal needs
+    goes to ``say``.
+    """
     how: dict[str, Any] = {"weights": request.weights, "adaptive_depth": request.adaptive_depth, "usual": request.usual}
     if isinstance(price, Budget):
         return price, how
@@ -207,12 +221,12 @@ def _budget_of(
 
 
 def _goal_note(goal: Goal | SegmentGoals, budget: Budget) -> Note:
-    """Note the budget that a goal needs."""
+    """Build the note on the budget that a goal needs."""
     return Note("goal budget", {"goal": str(goal), "budget": str(budget)})
 
 
 def _nearly_all_judged(choices: Choices, case: PreparedCase, sample: DrawnSample) -> list[Note]:
-    """Ask whether known grades are a grader's, if they cover nearly all items that matter."""
+    """Build a note that asks whether known grades come from an LLM or another model, if nearly all items have one."""
     matters = np.logical_or.reduce([target.matters for target in sample.campaign.design.targets])
     if case.known is None or (case.known[matters] >= 0).mean() < _NEARLY_ALL:
         return []
@@ -237,7 +251,7 @@ def texts_for(
     sheet : str
         Name of the sheet in messages.
     documents, queries : str, optional
-        Tables for `activeeval.formats.tables.text_tables.read_texts`.
+        Tables with the texts of documents and queries, for `activeeval.formats.tables.text_tables.read_texts`.
     say : callable
         Called with each note.
     """
@@ -254,9 +268,9 @@ def with_texts(
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> tuple[DrawnSample, SheetTexts]:
-    """Look up the texts for the judges, and record their files in the sample; see `texts_for`.
+    """Look up the texts for the judges, and record the files that hold them in the sample.
 
-    Tables that are not named are those that the sample used before.
+    For ``documents`` and ``queries`` that are None, the tables that the sample used before are read again.
     """
     files, notes = recalled(sample.text_files, documents, queries)
     for note in notes:

@@ -1,4 +1,4 @@
-"""Draw a sample of a prepared case."""
+"""Draw a sample of a prepared case: a pool with its rankings, grade model and known grades."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ def draw(
     expected : bool
         For draws with replacement: meet the budget on average.
     surely : bool
-        For adaptive depth: draw more, smaller batches, so that the sample can be completed while items still wait.
+        For adaptive depth: draw more, smaller batches (sheets), so that the budget always suffices to complete the
+        sample, even if the next batch is drawn while items of the last one wait for grades.
     beside : sequence of Target
-        Further targets of the sampling rates, such as segments; their ``weights`` follow those of the others.
+        Further targets, such as segments, that only influence the sampling rates; their ``weights`` come last.
     how
         `activeeval.sampling.adaptive_depth.DrawOptions`.
 
@@ -52,7 +53,7 @@ def draw(
     InputError
         If no label can change one of the targets, or adaptive depth is chosen for a method without depths.
     BudgetError
-        If the budget is too small for the sample's largest unit.
+        If the budget is too small for the sample's most expensive unit (what is judged at once).
     """
     question_list = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
     targets = [question.target for question in question_list]
@@ -83,7 +84,7 @@ def draw(
 
 
 def _truth_of_machines(case: PreparedCase) -> tuple[tuple[str, int], ...]:
-    """List the files of a case whose graders' grades count as labels, with their number."""
+    """List the files whose grades come from graders (LLMs or other models) but count as labels, with their number."""
     numbers_of_files = [note.numbers for note in case.notes if note.code == "machine is truth"]
     return tuple((str(numbers["source"]), int(str(numbers["n"]))) for numbers in numbers_of_files)
 
@@ -91,7 +92,10 @@ def _truth_of_machines(case: PreparedCase) -> tuple[tuple[str, int], ...]:
 def design_of(
     case: PreparedCase, measure: str, method: str | None, budget: Budget, defensive_share: float | None = None
 ) -> Design:
-    """Design a sample for one measure; the budget is applied if the method's samples can be topped up."""
+    """Design a sample for one measure; the budget is only set if the method's samples can be topped up.
+
+    Raise BudgetError if the budget is too small; by default the method is the best one for the measure.
+    """
     target = case.target(measure)
     design = case.design(method or default_method(target.measure).name, target, defensive_share)
     if not design.scheme.can_be_topped_up:

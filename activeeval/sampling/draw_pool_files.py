@@ -1,4 +1,7 @@
-"""Draw samples of a pool in files; `activeeval.sampling.draw` draws those of a pool in memory."""
+"""Draw samples of a pool in files: too large for memory, stored in partitions that are processed one by one.
+
+`activeeval.sampling.draw` draws those of a pool in memory.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,16 @@ from activeeval.scale.scratch import Scratch, scratch_of
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Function that builds a chunk's targets: each measure of each ranking, or of each pair."""
+    """Function that builds the targets of a chunk (part of the pool): each measure of each ranking, or of each pair.
+
+    ``pairs`` has, for each question, its kind and the indices of the ranking and of the one subtracted (or None).
+    """
 
     measures: tuple[SampledMeasure, ...]
     pairs: tuple[tuple[str, Pair], ...]
 
     def __call__(self, chunk: Chunk) -> list[Target]:
-        """Build the targets of a chunk."""
+        """Build the targets of a chunk (part of the pool): each measure of each ranking or pair of rankings."""
         lists = [chunk.ranking, *([] if chunk.versus is None else [chunk.versus]), *chunk.others]
         return [
             Target(measure, lists[system], None if versus is None else lists[versus])
@@ -53,10 +59,14 @@ class FilesRequest:
     ----------
     pool : PartitionedPool
     questions : Questions
+        Builds the targets of each part of the pool.
     method : Method
-    adaptive_depth : str
+    adaptive_depth : {"each", "3", "1", "off"}
+        When the labels of a query decide how deep it is judged.
     max_grade : int
+        Largest grade of the scale.
     weights : tuple of float or None
+        Of the targets; None balances them by equal loss.
     again : dict
         The request as JSON, from which `of_sample` rebuilds it.
     """
@@ -82,6 +92,9 @@ class FilesRequest:
         usual: str = "off",
     ) -> FilesRequest:
         """Build the request for the files named by choices, with each measure and question once.
+
+        By default the question is the difference of several runs, or the value of one; the method is the best one for
+        the measures. For ``adaptive_depth`` and ``usual`` see `activeeval.sampling.adaptive_depth`.
 
         Raises
         ------
@@ -122,12 +135,12 @@ class FilesRequest:
 
     @classmethod
     def of_sample(cls, sample: DrawnSample, choices: Choices) -> tuple[FilesRequest, Choices]:
-        """Rebuild the request of a sample of a pool in files, with the choices that it was drawn with.
+        """Rebuild, from a sample of a pool in files, the request and the choices that it was drawn with.
 
         Parameters
         ----------
         choices : Choices
-            Location of the pool, and the engine.
+            Location of the pool, and the engine that processes its partitions.
 
         Raises
         ------
@@ -146,14 +159,24 @@ class FilesRequest:
 
     @property
     def factor(self) -> QueryFactor | None:
-        """Query factor stored with the pool; None if there is none or the method ignores it."""
+        """Query factor (a random effect shared by a query's items) of the pool; None without one, or if ignored."""
         stored = self.pool.said.get("factor")
         return None if stored is None or self.method.ignores_factor else QueryFactor(**stored)
 
     def design(
         self, choices: Choices, engine: Any, scratch: Scratch | None, progress: Callable[[str], object]
     ) -> ChunkedDesign:
-        """Design the sample of the pool, partition by partition."""
+        """Design the sample of the pool, partition by partition.
+
+        Parameters
+        ----------
+        engine : object
+            Processes the partitions: None for this process, or as opened by `opened_engine`.
+        scratch : Scratch or None
+            Store of intermediate results.
+        progress : callable
+            Called with a text that names the next step.
+        """
         return chunked_design(
             self.pool,
             self.questions,
@@ -173,7 +196,11 @@ class FilesRequest:
 def _on_one_scale(
     measures: Sequence[SampledMeasure], header: dict[str, Any], stated: int | None
 ) -> list[SampledMeasure]:
-    """Bind measures to the grade scale of a pool, enlarged if a measure has a larger scale."""
+    """Bind measures to the grade scale of a pool, enlarged if a measure has a larger scale.
+
+    ``header`` is what the pool says of itself, ``stated`` the user's largest grade. Raise ChoiceError if neither has
+    one, and InputError if a measure does not fit.
+    """
     top = stated or header.get("max_grade")
     if top is None:
         problem = "`max_grade` is needed: the pool does not say the largest grade of its scale"
@@ -190,7 +217,11 @@ def draw_of_files(
     surely: bool = False,
     progress: Callable[[str], object] = lambda step: None,
 ) -> DrawnSample:
-    """Draw the sample of a pool in files; it equals that of the same pool in memory.
+    """Draw the sample of a pool in files (too large for memory); it equals that of the same pool in memory.
+
+    ``choices`` has the location of the pool, the engine that processes its partitions, and the seed. ``expected`` is
+    True if draws with replacement meet the budget on average; ``surely``, with adaptive depth, if batches never risk
+    more than their reserve. ``progress`` is called with texts that name the next step.
 
     Raises
     ------
@@ -229,8 +260,10 @@ def top_up_of_files(
     ----------
     sample_id : str
         Id of the sample.
+    budget : Budget
+        The budget to add.
     choices : Choices or None
-        Location of the pool, and the engine.
+        Location of the pool, and the engine that processes its partitions.
 
     Raises
     ------
@@ -258,7 +291,7 @@ def top_up_of_files(
 
 @contextmanager
 def designed(choices: Choices, request: FilesRequest, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
-    """Yield the design of a pool in files while its workers and scratch tables are open."""
+    """Yield the design of a pool in files while its workers and its store of intermediate results are open."""
     with ExitStack() as open_now:
         engine = choices.engine_name
         if isinstance(engine, str):
@@ -267,12 +300,16 @@ def designed(choices: Choices, request: FilesRequest, progress: Callable[[str], 
 
 
 def _amount(budget: Budget, design: ChunkedDesign) -> float:
-    """Convert a budget to mean items; if everything is known, a share refers to 1 item."""
+    """Convert a budget to mean items (the mean item costs 1); if everything is known, a share is one of 1 item."""
     return budget.amount * (design.whole_cost or 1.0) if budget.is_share else budget.amount
 
 
 def _campaign(design: ChunkedDesign, request: FilesRequest, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
-    """Start the campaign of a seed, which is spawned as in `activeeval.inputs.prepared_case.prepare`."""
+    """Start the campaign (the sample with its judgments) of a seed; ``how`` are arguments of `ChunkedDesign.campaign`.
+
+    The seed is spawned as in `activeeval.inputs.prepared_case.prepare`, so that the sample equals that of the same pool
+    in memory. Raise BudgetError if the budget, in mean items, is too small.
+    """
     rng = np.random.SeedSequence(seed).spawn(4)[-1]
     try:
         return design.campaign(budget, request.pool, rng=rng, **how)

@@ -36,19 +36,20 @@ _FEW = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnSample:
-    """A campaign whose units (items to judge) are listed on sheets.
+    """A drawn sample whose items to judge are listed on sheets (tables that judges fill in).
 
     Attributes
     ----------
     campaign : Campaign
+        The sample with its judgments so far.
     questions : tuple of str
-        Question of each target: difference, run or versus.
+        Question of each target: difference, run (value of the first) or versus (value of the other).
     systems : tuple of str
         Names of the systems, in the order of the targets; by default run 1, run 2, ….
     earlier : tuple of str
         Ids of the samples that this one was topped up from.
     n_before : int
-        Number of units on the sheets of these.
+        Number of units (items or queries judged at once) on the sheets of these.
     depth : int or None
         Rank at which the lists were cut; None if they were not.
     seed : int or None
@@ -58,7 +59,7 @@ class DrawnSample:
     text_files : mapping of str to TextFile
         Tables of the texts shown to judges.
     truth_of_machines : sequence of (str, int)
-        Files in which graders' grades count as labels, with the number of these; every estimate reports it.
+        Files in which grades of graders (LLMs or other models) count as labels, with their number; estimates report it.
     read_notes : tuple of Note
         Notes on how the judged files were read.
     judges : tuple of str
@@ -132,7 +133,7 @@ class DrawnSample:
     def _write_sheet(
         self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None, files: AtomicFiles
     ) -> None:
-        """Write the sheet of new items through `files`."""
+        """Write the sheet of new items as part of a group of files that are renamed together."""
         plan = SheetPlan(path=sheet) if isinstance(sheet, str) else sheet
         is_graded = self.campaign.judging.has_grades
         plan = plan.checked(grades=is_graded).guided(self.campaign.design.max_grade if is_graded else None)
@@ -151,7 +152,7 @@ class DrawnSample:
         return id_of(arrays), content.getvalue()
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Convert the sample to the arrays of its file."""
+        """Convert the sample to the named arrays of its file."""
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
         numbers = {"depth": self.depth, "seed": self.seed}
         if self.text_files:
@@ -167,7 +168,7 @@ class DrawnSample:
         return to_arrays(self.campaign, beside)
 
     def topped_up(self, budget: Budget, sample_id: str) -> DrawnSample:
-        """Add a budget to the sample; ``sample_id`` is its own id.
+        """Add a budget to the sample, which is then extended by new items; ``sample_id`` is the id before.
 
         Raises
         ------
@@ -191,11 +192,11 @@ class DrawnSample:
         return self.grown(campaign, sample_id)
 
     def grown(self, campaign: Campaign, sample_id: str) -> DrawnSample:
-        """Continue the sample with a campaign that extends its own; ``sample_id`` is its own id."""
+        """Return the sample with a campaign that extends its own (more units); ``sample_id`` is the id before."""
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
 
     def following(self, sample_id: str) -> tuple[DrawnSample, bool]:
-        """Draw the next batch of a sample with adaptive depth; also return whether there is one.
+        """Draw the next batch (sheet) of a sample whose labels decide how deep it is judged; True if there is one.
 
         If there is none, the sample records the depths reached, which later corrections of labels do not change.
 
@@ -224,34 +225,32 @@ class DrawnSample:
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id)), False
 
     def estimate(self, target: Target, scope: str = "pool") -> Estimate:
-        """Estimate a target from the judgments; cautions report graders' grades that count as labels."""
+        """Estimate a target from the judgments; a caution reports grades of LLMs or other models that count as labels.
+
+        ``scope`` is "pool", or "population" for all queries that these are a sample of. Raise StateError if no block
+        (part of the budget) is judged, InputError if an item that the target needs could not be drawn.
+        """
         return with_machines([self], self.campaign.estimate(target, scope=scope))
 
     @property
     def machine_cautions(self) -> list[Caution]:
-        """Cautions on graders' grades that count as labels, one for each file."""
+        """Cautions on grades of graders (LLMs or other models) that count as labels, one for each file."""
         return [truth_of_machines(source, n) for source, n in self.truth_of_machines]
 
     def judged_by_machines(self, n_by_file: Mapping[str, int]) -> DrawnSample:
-        """Add the number of graders' judgments, by file, that count as labels."""
+        """Return the sample with numbers, by file, of graders' (LLMs', models') judgments that count as labels."""
         merged = {**dict(self.truth_of_machines), **n_by_file}
         return replace(self, truth_of_machines=tuple(merged.items())) if n_by_file else self
 
     def judged_from(self, sheets: Mapping[str, Draws]) -> DrawnSample:
-        """Add the notes of judged sheets, and the numbers of graders' judgments on them that count as labels.
-
-        Parameters
-        ----------
-        sheets : mapping of str to Draws
-            By the name of the file.
-        """
+        """Add the notes of judged sheets (by name of the file), and the numbers of graders' grades that are labels."""
         notes = (*self.read_notes, *(note for sheet in sheets.values() for note in sheet.notes))
         by_machines = {path: sheet.n_of_machines for path, sheet in sheets.items() if sheet.n_of_machines}
         return replace(self, read_notes=notes).judged_by_machines(by_machines)
 
     @property
     def made_for(self) -> list[QuestionTarget]:
-        """Questions of the design, with their targets."""
+        """Questions that the sample was drawn for, with their targets and the names of their systems."""
         names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=True))
         return [
             QuestionTarget(question, target, names[id(target.ranking)], names.get(id(target.versus), ""))
@@ -263,10 +262,12 @@ class DrawnSample:
     ) -> list[QuestionTarget]:
         """Combine measures and questions with their targets; without any, return those of the design.
 
+        ``contrasts`` are the pairs of more than two systems to compare: "all", or "first" with all others.
+
         Raises
         ------
         InputError
-            If a question needs a ranking that is not part of the sample.
+            If a question needs a ranking that is not in the sample, or a measure is unknown or needs other judgments.
         """
         design, top = self.campaign.design, self.campaign.design.max_grade
         if contrasts is not None and not self.is_contest:
@@ -287,7 +288,7 @@ class DrawnSample:
         ]
 
     def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[QuestionTarget]:
-        """Build the targets of a measure and a question on the sample's rankings."""
+        """Build the targets of a measure and a kind of question on the sample's rankings."""
         if not self.is_contest:
             return [self._of_two(measure, question)]
         lists, names = lists_of(self.campaign.design), list(self.systems)
@@ -298,7 +299,7 @@ class DrawnSample:
         return [asked_among(measure, question, pair, lists, names) for pair in pairs]
 
     def _of_two(self, measure: SampledMeasure, question: str) -> QuestionTarget:
-        """Build the target of a measure and a question on one or two rankings."""
+        """Build the target of a measure and a kind of question; InputError if the sample lacks its ranking."""
         runs: dict[str, tuple[Rankings, str]] = {}
         for designed in self.made_for:
             runs["versus" if designed.question == "versus" else "run"] = designed.target.ranking, designed.system
@@ -316,7 +317,7 @@ class DrawnSample:
         return QuestionTarget(question, Target(measure, ranking, versus), system, versus_name)
 
     def notes(self) -> list[Note | Caution]:
-        """List notes for the user who draws the sample, first the number of items to judge."""
+        """List notes and warnings for the user who draws the sample, first the number of items to judge."""
         design = self.campaign.design
         notes: list[Note | Caution] = [*self._extent()]
         names = tuple(dict.fromkeys(target.name for target in design.targets))
@@ -324,7 +325,7 @@ class DrawnSample:
         return [*notes, *self.campaign.judging.notes(names, design.max_grade, n_ideal), *design.cautions]
 
     def _extent(self) -> list[Note]:
-        """Note the numbers of items, queries, stages and batches to judge."""
+        """Build notes on the numbers of items and queries to judge, on blocks (parts to read) and batches (sheets)."""
         design, units = self.campaign.design, self.campaign.planned[self.n_before :]
         n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
         everything = n_items == int((self.campaign.drawn_design.order.place_rates > 0).sum())
@@ -359,7 +360,7 @@ class DrawnSample:
 
 
 def with_machines(samples: Sequence[DrawnSample], estimate: Estimate) -> Estimate:
-    """Add cautions on graders' grades that count as labels to an estimate of samples."""
+    """Add to an estimate a caution for each file in which grades of LLMs or other models count as labels."""
     by_source = {source: n for sample in samples for source, n in sample.truth_of_machines}
     cautions = [truth_of_machines(source, n) for source, n in by_source.items()]
     return replace(estimate, concerns=(*estimate.concerns, *cautions)) if cautions else estimate

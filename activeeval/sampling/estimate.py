@@ -42,11 +42,13 @@ class Estimates:
     places : list of Place
         Possible ranks of each of more than two systems; [] for rounds.
     progress : Progress
+        Numbers of items that are judged, waiting and unjudgeable.
     agreement : Agreement
+        Numbers of items judged by several judges, and of those on which they agree.
     policy : str
         Rule for items with different grades by several judges.
     scope, kind : str
-        Scope and kind of the intervals.
+        The queries that the intervals are for ("pool" or "population"), and their kind ("t", "group-sequential").
     confidence : float
     model : str
         Name of the grade model of the draw, "" if unknown.
@@ -57,7 +59,7 @@ class Estimates:
     missing : list of Note
         Systems without a list for some queries; first in the headline.
     readings : int
-        Number of readings of a topped-up sample, for which the intervals are adjusted.
+        How often a topped-up sample was read at the ends of its budgets; intervals are adjusted for that number.
     """
 
     answers: list[SampleAnswer]
@@ -82,7 +84,7 @@ class Estimates:
 
     @property
     def _findings(self) -> list[str]:
-        """Sentences on possible winners, differences or values."""
+        """Sentences on the possible winners of more than two systems, else on differences or values."""
         if not self.places:
             return headline([answer.finding for answer in self.answers])
         families: dict[tuple[str, str | None], list[Place]] = {}
@@ -91,7 +93,7 @@ class Estimates:
         return [self._contest(family) for family in families.values()]
 
     def _contest(self, family: Sequence[Place]) -> str:
-        """Write the sentence on the possible winners by one measure."""
+        """Write the sentence on the possible winners by one measure, in one segment or all queries."""
         first = family[0]
         pairs = [answer.finding for answer in self.answers if answer.shared and answer.segment == first.segment]
         pairs = [finding for finding in pairs if finding.measure == first.measure]
@@ -122,7 +124,7 @@ class Estimates:
         kind: str,
         confidence: float,
     ) -> Self:
-        """Collect the answers of the samples ``read``, with notes and the systems' possible ranks."""
+        """Collect the answers and notes (``answered``) of the samples ``read``, with the systems' possible ranks."""
         answers, notes = answered
         n_unread = sum(sample.campaign.n_unread for sample in read)
         return cls(
@@ -143,7 +145,7 @@ class Estimates:
         )
 
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
-        """List a row for each answer and for each system's possible ranks; ``beside`` is added to each answer's row."""
+        """List a row for each answer and for each system's possible ranks; answers' rows get the columns ``beside``."""
         rows = [self.row(answer) | dict(beside or {}) for answer in self.answers]
         return rows + [_rank_row(place, self.confidence) for place in self.places]
 
@@ -183,12 +185,19 @@ def estimate(
     *,
     machine_is_truth: bool = False,
 ) -> Estimates:
-    """Estimate the questions of samples from their judged sheets; ``rounds`` are the result of `rounds.by_round`.
+    """Estimate the questions of one sample, or of several rounds together, from their judged sheets.
 
     Parameters
     ----------
+    rounds : sequence of (str, sequence of str)
+        File of each sample, and the files of its sheets, in the order of the rounds; from `rounds.by_round`.
     machine_is_truth : bool
-        See `activeeval.sampling.judged_samples.judged`.
+        Accept grades of graders (LLMs or other models) as labels; see `activeeval.sampling.judged_samples.judged`.
+
+    Raises
+    ------
+    ActiveEvalError
+        As `judged`, `DrawnSample.asked` and `activeeval.sampling.answers.answers`.
     """
     judged = judged_rounds(rounds, request.policy, machine_is_truth=machine_is_truth)
     return estimate_judged(*judged, request)
@@ -200,7 +209,11 @@ def estimate_judged(
     agreement: Agreement,
     request: EstimateRequest = EstimateRequest(),
 ) -> Estimates:
-    """Estimate the questions of samples whose judgments are loaded; see `estimate`."""
+    """Estimate the questions of samples that hold their judgments; several samples are rounds, in order.
+
+    ``progress`` (numbers of judged, waiting and unjudgeable items) and ``agreement`` of the judges are passed on to the
+    result. Raise StateError if no estimate is possible yet, InputError if the samples do not support a question.
+    """
     wanted = (request.measures, request.questions, request.contrasts)
     how: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
     if len(samples) > 1:
@@ -213,7 +226,7 @@ def estimate_judged(
 
 
 def beyond(n_unread: int) -> list[Note]:
-    """Note the number of judged items that estimates do not use; [] if 0."""
+    """Build the note on judged items that estimates do not use; [] if there are none."""
     return [Note("judged beyond", {"n": n_unread})] if n_unread else []
 
 
@@ -252,7 +265,10 @@ def asked_row(measure: Measure, question: str, system: str, versus: str) -> dict
 
 
 def answer_row(answer: SampleAnswer, kind: str, progress: Progress) -> dict[str, Cell]:
-    """Build the row of an answer; differences among more than two systems include simultaneous intervals."""
+    """Build the row of an answer: column names to values.
+
+    ``kind`` is that of the interval. Differences among more than two systems include simultaneous intervals.
+    """
     question = asked_row(answer.target.measure, answer.question, answer.system, answer.versus)
     more: dict[str, Cell] = {}
     if answer.shared is not None:

@@ -16,6 +16,7 @@ from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.plan_case import name_of, planner_of
 
 _FEW = 30
+"""Number of queries below which a cheaper measure is looked for."""
 _WORTH = 2.0
 """Factor of additional queries from which a cheaper measure is suggested."""
 
@@ -23,17 +24,17 @@ _WORTH = 2.0
 def expected_notes(
     case: PreparedCase, sample: DrawnSample, defensive_share: float | None = None
 ) -> list[Note | Caution]:
-    """Note the expected half-widths of a sample's questions, and warn if its measure covers few queries for the budget.
+    """Build notes on the expected half-widths of a sample's questions, before it is judged.
 
-    Pools of more than `MOST_ITEMS` items get no notes, since the prediction takes as long as the sample; nor do samples
-    without random selection.
+    A warning follows if a measure covers few queries with the budget. Pools of more than `MOST_ITEMS` items get no
+    notes, since the prediction takes as long as the sample; nor do samples without random selection.
 
     Parameters
     ----------
     case : PreparedCase
-        The case of the sample.
+        The pool with its rankings and grade model, of which the sample was drawn.
     defensive_share : float, optional
-        That of the sample.
+        Least share of sampling that does not follow the model, as for the sample.
     """
     design = sample.campaign.drawn_design
     if design.pool.n_items * len(design.targets) > MOST_ITEMS or not sample.campaign.planned:
@@ -63,14 +64,18 @@ def expected_notes(
 
 
 def prospects_of(case: PreparedCase, design: Design) -> tuple[Prospect, ...]:
-    """Predict the precision of a design at its budget for each target; see `activeeval.core.planning.Planner.drawn`."""
+    """Predict the precision of a design at its budget, for each of its targets, from the grade model of ``case``."""
     return planner_of(case, design.targets).drawn(design)
 
 
 def _dear(
     case: PreparedCase, design: Design, prospects: Sequence[Prospect], defensive_share: float | None
 ) -> Iterator[Caution]:
-    """Warn about each measure that covers few queries as it needs all their items, if a cheaper one covers more."""
+    """Yield a warning for each measure that is expensive, because it needs all items of a query.
+
+    Only if it covers few queries with the budget, and the cheaper measure without its ideal (as DCG for nDCG) covers at
+    least `_WORTH` times as many.
+    """
     named = set()
     for target, prospect in zip(design.targets, prospects, strict=True):
         instead = getattr(target.measure, "numerator", None)

@@ -3,7 +3,7 @@
 With a budget B and a grader at price c an item, relative to a human judgment, the human budget is B without it and
 B − c n with it, n the number of items it is asked about: all whose labels can matter, those at the first places of a
 list, or none. All three are planned with the grader's model: an item that it is not asked about has the prediction
-without it.
+without it. An offer is a set of graders; a way is a selection of the items to ask them about.
 
 Several graders are compared in every combination, each asked about all items. For the best combination the first
 places are compared too.
@@ -49,7 +49,9 @@ class _GraderOffer:
     asked_of: tuple[Bools, ...]
     """For each grader, the items it would be asked about, shape (n_items,): they can matter and are not known."""
     without: GradeBeliefs
+    """The grade model if these graders are not asked."""
     with_it: GradeBeliefs
+    """The grade model if they are asked about all items."""
     money: float | None = None
     """Price of an item in money; None if unknown."""
     skill: float | None = None
@@ -57,21 +59,24 @@ class _GraderOffer:
 
     @property
     def price(self) -> float:
-        """Total price of an item, relative to a human judgment."""
+        """Price of an item if all graders of the offer grade it, relative to a human judgment."""
         return sum(self.prices)
 
     @property
     def asked(self) -> Bools:
-        """Items that any grader would be asked about, shape (n_items,)."""
+        """Flags of the items that any grader would be asked about, shape (n_items,)."""
         return np.asarray(np.logical_or.reduce(self.asked_of))
 
     def cost(self, is_asked: Bools) -> float:
-        """Compute the price of asking about the items ``is_asked``, each grader about those in its own selection."""
+        """Compute the price of asking about the items ``is_asked`` (n_items,), in human judgments.
+
+        Each grader is only asked about those that are also among its own ``asked_of``.
+        """
         graders = zip(self.prices, self.asked_of, strict=True)
         return sum(price * int((of_machine & is_asked).sum()) for price, of_machine in graders)
 
     def beliefs(self, is_asked: Bools) -> GradeBeliefs:
-        """Build the grade model if the graders are asked only about the items ``is_asked``."""
+        """Build the grade model if the graders are asked only about the items ``is_asked``, flags (n_items,)."""
         probs = np.where(is_asked[:, None], self.with_it.probs, self.without.probs)
         return replace(self.with_it, probs=probs, extra_probs=())
 
@@ -84,10 +89,15 @@ class _ItemShare:
     """Number of first places of each list; 0 for no items, None for all."""
     n_items: int
     cost: float
+    """Price of asking about these items, in human judgments."""
     forecasts: tuple[Forecast, ...]
+    """Expected precision by budget for human judges, for each question."""
 
     def half_width(self, budget: float, scope: str, confidence: float) -> float:
-        """Predict the largest half-width over all questions; infinite if too little budget is left for human judges."""
+        """Predict the largest half-width over all questions, if ``budget`` pays for graders and human judges.
+
+        It is infinite if too little is left for human judges.
+        """
         remaining = budget - self.cost
         if remaining <= 0 or not all(forecast.works(remaining) for forecast in self.forecasts):
             return math.inf
@@ -104,15 +114,18 @@ def asking_notes(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> list[Note]:
-    """Recommend, for each budget of a plan, whether to ask graders that have a price; [] if none has one.
+    """Recommend, for each budget of a plan, whether to pay graders (LLMs or other models); [] if none has a price.
 
     Parameters
     ----------
     plan : SamplePlan
         Plan of the same case with its graders; for a hypothetical grader, of the case by `about_to_ask`.
-    ask_price, ask_skill : float
-        Price of a hypothetical grader, and the assumed correlation of a grader's values with human grades if no labels
-        estimate it.
+    ask_price : float, optional
+        Price of an item for a hypothetical grader, relative to a human judgment.
+    ask_skill : float
+        Assumed correlation of a grader's values with human grades, if no labels estimate it.
+    weights, scope, confidence
+        Balance of the questions, and the intervals, of the plan.
 
     Raises
     ------
@@ -157,9 +170,9 @@ def asking_notes(
 
 
 def about_to_ask(case: PreparedCase) -> PreparedCase:
-    """Replace a uniform grade model by the default shares of grades that a grader's model assumes.
+    """Return the case for plans with a hypothetical grader: equally likely grades get the default shares of grades.
 
-    Plans without and with the grader are then comparable.
+    A grader's model assumes these shares, so plans without and with it are comparable.
     """
     if not case.beliefs.is_uniform:
         return case
@@ -168,12 +181,12 @@ def about_to_ask(case: PreparedCase) -> PreparedCase:
 
 
 def priced_names(case: PreparedCase) -> tuple[str, ...]:
-    """List the names of a case's graders that have a price."""
+    """List the names of the graders (LLMs or other models) of a prepared pool that have a price."""
     return tuple(grader.name for grader in case.graders if grader.cost is not None)
 
 
 def _offers(case: PreparedCase, targets: Sequence[Target], skill: float) -> list[_GraderOffer]:
-    """List the sets of graders with a price, all of them first; [] if none has a price.
+    """List the sets of graders (LLMs or other models) with a price to compare, all first; [] if none has a price.
 
     If labels trained the model, the graders' skill is estimated; otherwise it is assumed to be ``skill``.
     """
@@ -205,13 +218,15 @@ def _offers(case: PreparedCase, targets: Sequence[Target], skill: float) -> list
 
 
 def _combinations(n: int) -> list[tuple[int, ...]]:
-    """List the subsets of n graders to compare, all of them first."""
+    """List the subsets of n graders to compare, as indices: all of them first, then smaller ones."""
     sizes = range(n - 1, 0, -1) if n <= _MOST_COMBINED else (1,) if n > 1 else ()
     return [tuple(range(n)), *(subset for size in sizes for subset in combinations(range(n), size))]
 
 
 def _probs_by(case: PreparedCase, skill: float | None, graders: Sequence[Grades]) -> Floats:
-    """Predict the grades of a case with some of its graders, of an assumed ``skill``; None uses the estimated one.
+    """Predict the grades of a pool with some of its graders (LLMs or other models).
+
+    ``skill`` is their assumed correlation with human grades; None uses the one estimated from labels.
 
     Returns
     -------
@@ -241,7 +256,7 @@ def _imagined(case: PreparedCase, targets: Sequence[Target], price: float, skill
 
 
 def _numbers(case: PreparedCase, offer: _GraderOffer) -> dict[str, Told]:
-    """Collect the numbers of an offer for notes."""
+    """Collect the numbers of an offer (a set of graders with prices) that notes report."""
     n_items = int(offer.asked.sum())
     return {
         "names": offer.names,
@@ -255,7 +270,10 @@ def _numbers(case: PreparedCase, offer: _GraderOffer) -> dict[str, Told]:
 
 
 def _parts(targets: Sequence[Target], askable: Bools) -> Iterator[tuple[int | None, Bools]]:
-    """Yield the number of places and the selected items for: none, the first places of any list, and all."""
+    """Yield selections of the items to ask about: none, those at the first places of any list, and all.
+
+    Each is the number of places (0 for none, None for all) and flags of the items, shape (n_items,).
+    """
     yield 0, np.zeros_like(askable)
     cutoff = max((target.measure.cutoff or _FIRST_PLACES) for target in targets)
     lists = {
@@ -274,7 +292,10 @@ def _parts(targets: Sequence[Target], askable: Bools) -> Iterator[tuple[int | No
 
 
 def _ways(case: PreparedCase, plan: SamplePlan, offer: _GraderOffer, weights: str) -> list[_ItemShare]:
-    """Forecast each selection of items to ask about, by increasing number of items."""
+    """Forecast the precision for each selection of items to ask a set of graders about, from none to all.
+
+    ``plan`` has the questions and the method, ``weights`` balances the questions.
+    """
     parts = _parts([question.target for question in plan.questions], offer.asked)
     return [_way(case, plan, offer, weights, places, is_asked) for places, is_asked in parts]
 
@@ -282,7 +303,10 @@ def _ways(case: PreparedCase, plan: SamplePlan, offer: _GraderOffer, weights: st
 def _way(
     case: PreparedCase, plan: SamplePlan, offer: _GraderOffer, weights: str, places: int | None, is_asked: Bools
 ) -> _ItemShare:
-    """Forecast the precision if the graders are asked about the items ``is_asked``."""
+    """Forecast the precision if the graders are asked about the items ``is_asked``, flags (n_items,).
+
+    These are the first ``places`` items of each list (None: all); ``weights`` names how to balance the questions.
+    """
     targets, method = [question.target for question in plan.questions], find_method(plan.best)
     partly = replace(case, beliefs=offer.beliefs(is_asked))
     # by the model alone: the random error of a simulation is as large as the differences to compare
@@ -297,7 +321,19 @@ def _note(
     widths: Sequence[float],
     others: Sequence[tuple[tuple[str, ...], float]],
 ) -> Note:
-    """Recommend the best selection of items at a budget; ``others`` are the half-widths of other sets of graders."""
+    """Build the note that recommends the best of some selections of items at a budget.
+
+    Parameters
+    ----------
+    numbers : dict
+        What `_numbers` says of the best set of graders.
+    ways : sequence of _ItemShare
+        The selections, none first.
+    widths : sequence of float
+        Predicted half-width of each.
+    others : sequence of (names, float)
+        Names of the graders and predicted half-width of each other set, asked about all items.
+    """
     if not any(math.isfinite(width) for width in widths[1:]):
         return Note("asking takes the budget", {**numbers, "budget": budget})
     best = 0

@@ -22,12 +22,21 @@ def judged(
 ) -> tuple[DrawnSample, Progress, Agreement]:
     """Read a sample and take in the judgments of its sheets; also return progress and agreement of judges.
 
+    Progress is the numbers of items that are judged, waiting and unjudgeable; agreement that of items judged by several
+    judges, and of those on which they agree.
+
     Parameters
     ----------
     policy : {"refuse", "majority", "median", "mean-gain"}
         Rule for items with different grades by several judges.
     machine_is_truth : bool
-        Accept graders' grades on sheets as labels; every estimate of the sample reports it.
+        Accept grades of graders (LLMs or other models) on sheets as labels; every estimate of the sample reports it.
+
+    Raises
+    ------
+    InputError
+        If a file is wrong, no sheet is there, or a sheet is of another sample or a grader's without
+        ``machine_is_truth``.
     """
     sample, sample_id = read_sample(path)
     if not sample.campaign.planned:  # its sheet has only a header
@@ -49,12 +58,12 @@ def judged(
 def judged_pilots(
     paths: Sequence[str], sheets: Sequence[str], *, machine_is_truth: bool = False
 ) -> dict[str, DrawnSample]:
-    """Read several samples, each with the judgments of its own sheets; the median counts if judges differ.
+    """Read several pilots (judged samples that correct a plan) with their sheets; the median counts if judges differ.
 
     Parameters
     ----------
     machine_is_truth : bool
-        See `judged`.
+        Accept grades of graders (LLMs or other models) on sheets as labels.
 
     Returns
     -------

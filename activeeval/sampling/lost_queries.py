@@ -17,7 +17,7 @@ PLACES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedItem:
-    """Item of a list: title or first words, its grade (None if unjudged), and whether only this list contains it."""
+    """Item of a list: its title or first words, its grade (None if unjudged), and if no other list contains it."""
 
     doc_id: str
     title: str
@@ -86,6 +86,6 @@ def losses_table(queries: Sequence[LosingQuery], system: str, versus: str) -> li
 
 
 def names_of(system: str, versus: str) -> tuple[str, str]:
-    """Return the column names of the old and the new run."""
+    """Return the column names of the old run (``versus``) and the new run (``system``), made different if equal."""
     old, new = short_name(versus), short_name(system)
     return (old, new) if old != new else (f"{old} (old)", f"{new} (new)")

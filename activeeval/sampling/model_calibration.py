@@ -31,7 +31,7 @@ class ModelCalibration(CaseResult):
     measure : str
         Display name.
     reports : dict of str to CalibrationReport
-        Reports for the model with its query factor, if it has one, and without.
+        Reports for the model with its query factor (a random effect shared by a query's items), if any, and without.
     """
 
     measure: str
@@ -39,7 +39,7 @@ class ModelCalibration(CaseResult):
 
     @property
     def figures(self) -> dict[str, dict[str, float]]:
-        """Summary figures (name to value) of each calibration report, by the report's name."""
+        """Summary figures, by name, of the model with its query factor (a shared random effect) and without."""
         return {name: report.figures(with_factor=name == "with factor") for name, report in self.reports.items()}
 
     @property
@@ -49,7 +49,7 @@ class ModelCalibration(CaseResult):
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """Figures of the model with its query factor and without, side by side."""
+        """Figures of the model with its query factor (a random effect shared by a query's items) and without."""
         names = dict.fromkeys(what for column in self.figures.values() for what in column)
         return [{"what": what} | {name: column.get(what) for name, column in self.figures.items()} for what in names]
 
@@ -64,7 +64,11 @@ class ModelCalibration(CaseResult):
 
 
 def calibrated(choices: Choices, measure: str, *, say: Say = unsaid, progress: Progress = unsaid) -> ModelCalibration:
-    """Compare the grade model of some choices with the labels of their pool."""
+    """Compare the grade model of some choices with the labels of their pool; `calibration` and the command share it.
+
+    ``say`` gets notes on the pool, ``progress`` texts that name the next step. Errors are those of `case_for`; raise
+    InputError also if the measure is not one of grades.
+    """
     check_fits([measure], [])
     check_graded([measure])
     case = case_for(choices, (), use_labels=True, most_systems=2, say=say, progress=progress)
@@ -93,10 +97,11 @@ def calibration(
     Parameters
     ----------
     runs, max_grade, names
-        See `sample`; one run or two.
+        One run or two (files, frames or dicts), the largest grade, and the names of the runs; as for `sample`.
     qrels : path, dict of dicts, data frame or Judgments
         The labels of the pool.
     measure : str or measure
+        For one measure, its mean and variance are compared too.
     options
         `LabelledOptions`: unjudged, train, grade_probs, graders, model, ….
 
@@ -115,7 +120,7 @@ def calibration(
 
 
 def _sentence(measure: str, figures: Mapping[str, float]) -> str:
-    """Write the sentence on the model's mean and variance relative to those of the labels."""
+    """Write the sentence on the mean and variance of a measure's values that the model predicts, against the labels."""
     means = [figures[f"mean of L, {whose}"] for whose in ("predicted", "observed")]
     variances = [figures[f"variance of L, {whose}"] for whose in ("predicted", "observed")]
     if not all(map(math.isfinite, (*means, *variances))) or not variances[1]:

@@ -29,12 +29,17 @@ class NextBatch:
     sample : DrawnSample
         The sample with its next batch; the judged sample without one if it is complete.
     sample_id : str
+        Id of the sample after this step.
     n_items : int
         Number of new items; 0 if the sample is complete.
     number : int
         Number of the batch.
     spent, budget : float
-        Cost of all items so far, and the budget, in mean items.
+        Cost of all items so far, and the budget, in mean items (the mean item costs 1).
+    progress : Progress
+        Numbers of items that are judged, waiting and unjudgeable.
+    agreement : Agreement
+        Numbers of items judged by several judges, and of those on which they agree.
     n_unread : int
         For a complete sample, the number of judged items that estimates do not use.
     is_again : bool
@@ -64,8 +69,9 @@ def follow(
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> NextBatch:
-    """Draw the next batch of a sample; replace the sample's file and write the sheet of new items.
+    """Draw the next batch of a sample whose labels decide how deep it is judged (adaptive depth).
 
+    The sample's file is replaced, and the sheet of new items is written.
     Either all files are written or none. If `sheets` lack the last batch, which was drawn before, its sheet is written
     again and the sample stays unchanged. If the sample is complete, it records the depths reached.
 
@@ -75,8 +81,12 @@ def follow(
         Judged sheets of all batches so far.
     plan : SheetPlan
         Path of the new sheet, and its judges.
+    policy, machine_is_truth
+        Rule for different grades by several judges; and True to accept grades of LLMs or other models as labels.
     documents, queries : str, optional
         Tables of texts, if not those that the sample used before.
+    say : callable
+        Called with each note.
 
     Raises
     ------
@@ -87,6 +97,7 @@ def follow(
     """
 
     def say_new(note: Note | Caution) -> None:
+        """Pass a note on, unless it was reported when the sample was drawn."""
         if note.code not in _REPORTED_BEFORE:
             say(note)
 
@@ -129,7 +140,10 @@ def _followed(
     is_new: bool,
     is_again: bool = False,
 ) -> NextBatch:
-    """Build the result of `follow` from a sample."""
+    """Build the result of `follow`, which draws the next batch of items to judge.
+
+    ``is_new`` is True if there is another batch, ``is_again`` if an earlier batch is only written to a sheet again.
+    """
     campaign = sample.campaign
     units = campaign.planned[sample.n_before :]
     return NextBatch(

@@ -81,6 +81,11 @@ def halves_of(half_width: Any) -> tuple[float | None, list[tuple[str, float]]]:
     half_width : float, mapping of segment to float, or sequence of (segment, float)
         The segment None means all queries.
 
+    Raises
+    ------
+    ChoiceError
+        If a sequence has all queries twice.
+
     Examples
     --------
     >>> halves_of(0.1), halves_of({"mobile": 0.05, None: 0.1})

@@ -37,12 +37,16 @@ def plan_for(
     say: Callable[[Note | Caution], object] = lambda note: None,
     progress: Callable[[str], object] = lambda step: None,
 ) -> Plan | SegmentPlan | FilesPlan:
-    """Plan for choices; the Python function `plan` and the command share it.
+    """Plan a sample for a pool and a request; the Python function `plan` and the command share it.
 
     Parameters
     ----------
+    choices : Choices
+        Files and options from which the pool is prepared.
+    request : PlanRequest
+        Questions, and budgets or goals.
     say : callable
-        Called with each note on pilots and on the pool, as soon as it is known.
+        Called with each note on the pool and on pilots (judged samples that correct the plan), as soon as it is known.
     progress : callable
         Called with a text that names the next step.
 
@@ -93,7 +97,7 @@ def _prepared(
     say: Callable[[Note | Caution], object],
     progress: Callable[[str], object],
 ) -> PreparedCase:
-    """Prepare the case of choices and report its notes, after other notes."""
+    """Prepare the pool of ``choices``, with its grade model, and pass ``notes`` and those on the pool to ``say``."""
     for note in notes:
         say(note)
     chosen = replace(choices, judging=judging_for(request.measures))
@@ -107,7 +111,7 @@ def _prepared(
 def _by_segment(
     choices: Choices, request: PlanRequest, say: Callable[[Note | Caution], object], progress: Callable[[str], object]
 ) -> SegmentPlan:
-    """Plan for half-widths by segment; raise ChoiceError for options that do not fit them."""
+    """Plan for a half-width to reach in each segment of the queries; ChoiceError for options that do not fit that."""
     about: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
     goals = SegmentGoals.of(request.segments, request.segment_half_widths, request.whole_half_width, **about)
     request.check_left_out(
@@ -126,7 +130,7 @@ def _by_segment(
 
 
 def _in_files(choices: Choices, request: PlanRequest, progress: Callable[[str], object]) -> FilesPlan:
-    """Plan for a pool in files; raise ChoiceError for options that need the pool in memory."""
+    """Plan for a pool in files (too large for memory); raise ChoiceError for options that need it in memory."""
     request.check_left_out(_AT_HAND, "{} needs the pool at hand, not `pool_parquet`")
     method = request.method_for("a pool in files")
     choices.check_files()
@@ -148,7 +152,7 @@ class PlanOptions(QuestionOptions, total=False):
     price : float, str or Price
         Price of judging, as "0.40USD" or "seconds=25,hour=18,currency=EUR"; rows then have money and hours.
     scope : {"pool", "population"}
-        Scope of the intervals: these queries, or all queries that they are a sample of.
+        The queries that intervals are for: these, or all that they are a sample of.
     confidence : float
         Confidence of the intervals; by default 0.95.
     """
@@ -181,7 +185,8 @@ def plan(
     Parameters
     ----------
     runs, measure, max_grade, judged, names
-        See `sample`; one sample answers all measures and questions.
+        The runs, measures, largest grade, known grades and names of the runs, as for `sample`; one sample answers all
+        measures and questions.
     budget : int, float or str, or a list of them
         Budgets to predict the precision of: 200, "10%", or with a price "400EUR".
     half_width : float, or mapping of str to float, optional

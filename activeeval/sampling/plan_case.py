@@ -1,4 +1,7 @@
-"""Plan for a prepared case: predict the precision of budgets, and the budgets that goals need; uses no label."""
+"""Plan for a prepared case: predict the precision of budgets, and the budgets that goals need; uses no label.
+
+A case is a pool with its rankings, grade model and known grades; a pilot is a judged sample that corrects a plan.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,11 @@ def planner_of(
     defensive_share: float | None = None,
     weights: str | Sequence[float] = "equal",
 ) -> Planner:
-    """Build the planner of one sample for several targets; ``weights`` balance them as in `PreparedCase.design`."""
+    """Build the planner (forecasts of methods) of one sample for several targets of a prepared pool.
+
+    ``weights`` ("equal", "sum", "minimax" or numbers) balance the targets; ``defensive_share`` is the least share of
+    sampling that does not follow the model.
+    """
     n_grades = case.n_grades(targets[0])
     return Planner(
         targets=targets,
@@ -65,8 +72,8 @@ def plan_sample(
 ) -> SamplePlan:
     """Predict the precision of methods for every measure and question by one sample; uses no label.
 
-    The sample is the one that `activeeval.sampling.draw_case.draw` draws with the same choices; that of passive is its
-    own. A goal is reached if all questions reach it.
+    The sample is the one that `activeeval.sampling.draw_case.draw` draws with the same choices; method passive (random
+    queries, judged whole) has a sample of its own. A goal is reached if all questions reach it.
 
     Parameters
     ----------
@@ -76,7 +83,7 @@ def plan_sample(
         Methods to show besides passive and the default one; by default a better one, if there is one that stays
         unbiased under a bad grade model.
     budgets : sequence of Budget
-        Budgets to show; by default those shares of judging everything that work, and those that goals need.
+        Budgets to show; by default the shares `CURVE` of judging everything, if large enough, and those goals need.
     goals : sequence of Goal
         Goals to reach.
     pilots : mapping of str to DrawnSample, optional
@@ -142,7 +149,17 @@ def plan_sample(
 def _rescaled(
     names: Sequence[str], rehearsed: Sequence[Sequence[Forecast]], lessons: Sequence[PilotRatios | None]
 ) -> list[dict[str, Forecast]]:
-    """Map each method's name to its forecast for every target, rescaled by what pilots showed of the target."""
+    """For each target, map the name of each method to its forecast, rescaled by what pilots showed of the target.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the methods.
+    rehearsed : sequence of sequence of Forecast
+        For each method, one for each target.
+    lessons : sequence of PilotRatios or None
+        For each target; None without pilots.
+    """
     return [
         {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
         for of_target, lesson in zip(zip(*rehearsed, strict=True), lessons, strict=True)
@@ -152,7 +169,10 @@ def _rescaled(
 def _planned(
     case: PreparedCase, names: Sequence[str], main: Sequence[str], targets: Sequence[Target], how: DrawOptions
 ) -> list[Method]:
-    """Find methods by name and set their adaptive depth; raise InputError if no main method supports the chosen one."""
+    """Find methods by name and set their adaptive depth (when labels decide how deep a query is judged).
+
+    Raise InputError if adaptive depth is chosen and none of the methods ``main`` judges to a depth.
+    """
     adaptive_depth, usual, methods = (
         how.get("adaptive_depth"),
         how.get("usual", OF_SHEETS),
@@ -190,10 +210,13 @@ def budget_for(
 ) -> Budget:
     """Find the budget with which one sample should reach a goal for every question, by one method.
 
+    It includes the price of graders. Parameters are those of `plan_sample`; by default the method is the best one for
+    the measures.
+
     Raises
     ------
     InputError
-        If no budget in the pool does.
+        If no budget in the pool does, and as `plan_sample`.
     """
     name = method or default_method(*(target.measure for target in case.targets(measures, questions))).name
     plan = plan_sample(case, measures, questions, [name], goals=[goal], **how)
@@ -208,7 +231,11 @@ def budget_for(
 def _amounts(
     case: PreparedCase, targets: Sequence[Target], forecast: Forecast, budgets: Sequence[Budget], *, must_work: bool
 ) -> list[float]:
-    """List the budgets at which to show a method, in mean items: those requested, or those of `CURVE` that work."""
+    """List the budgets at which to show a method, in mean items (the mean item of the pool costs 1).
+
+    They are those requested, or the shares `CURVE`. Budgets too small for the method are left out, except requested
+    ones if ``must_work`` is true.
+    """
     if not budgets:
         whole = whole_cost(*targets, known=case.known)
         return [amount for amount in (float(math.ceil(share * whole)) for share in CURVE) if forecast.works(amount)]
@@ -221,7 +248,10 @@ def _amounts(
 def _check_pays(
     case: PreparedCase, planner: Planner, method: Method, budgets: Sequence[Budget], *, is_named: bool
 ) -> None:
-    """Raise BudgetError if a budget is below the method's largest unit of judging; called before simulations."""
+    """Raise BudgetError if a budget does not pay for the method's most expensive unit (what is judged at once).
+
+    The message starts with the method's name if the user named it (``is_named``).
+    """
     least = planner.least(method)
     for budget in budgets:
         amount = case.for_people(budget, *planner.targets)
@@ -233,9 +263,10 @@ def _check_pays(
 
 
 def _lessons(planner: Planner, pilots: Mapping[str, DrawnSample]) -> list[PilotRatios | None]:
-    """Combine what pilots show about each target; None without pilots.
+    """Combine what pilots (by file name) show about each target: ratios of actual to expected variances.
 
-    Raise InputError for a pilot of another pool.
+    There is one entry for each target, None without pilots. Raise InputError for a pilot of another pool, or that does
+    not support a target.
     """
     pool = planner.targets[0].pool
     by_target: list[list[PilotRatios]] = [[] for _ in planner.targets]

@@ -34,8 +34,9 @@ class FilesPlanRow:
     Attributes
     ----------
     measure, question, direction, method : str
+        Name of the measure; difference, run or versus; the systems, as "new − old"; and the sampling method.
     budget : float
-        In mean items.
+        In mean items (the mean item of the pool costs 1).
     half_width : float
         Of the interval for the queries of the pool: the median over samples.
     low, high : float or None
@@ -132,14 +133,15 @@ class FilesPlan(PrintableResult):
 def plan_files(
     choices: Choices, request: PlanRequest, method: str | None, progress: Callable[[str], object]
 ) -> FilesPlan:
-    """Predict the precision of one sample of a pool in files, by budget; nothing is sampled.
+    """Predict the precision of one sample of a pool in files (too large for memory), by budget; nothing is sampled.
 
-    Adaptive depth is ignored.
+    Depths that follow labels are planned as if they were fixed before any label.
 
     Raises
     ------
     ChoiceError, InputError
-        As `FilesRequest.of`; also if no budget in the pool reaches a goal, or the method draws with replacement.
+        If choices do not fit a pool in files, no budget in the pool reaches a goal, or the method draws with
+        replacement.
     """
     budgets, goals = request.budget, request.goals
     files_request = FilesRequest.of(
@@ -175,7 +177,7 @@ def plan_files(
 
 
 def _forecasts(design: ChunkedDesign, request: FilesRequest) -> list[ForecastBySums]:
-    """Build the forecast of each target."""
+    """Build the forecast (expected precision by budget) of each target."""
     fields, variances = expected_sums(design)
     is_uniform = bool(request.pool.said.get("is_uniform"))
     fields |= {"method": request.method.name, "is_fitted": request.method.is_fitted, "is_untried": is_uniform}
@@ -187,9 +189,9 @@ def _forecasts(design: ChunkedDesign, request: FilesRequest) -> list[ForecastByS
 
 
 def _widest(request: FilesRequest, which: int) -> float:
-    """Compute half the range of a target's measure.
+    """Compute the largest possible half-width for the target number ``which``: half the range of its values.
 
-    The length of the longest list is unknown, so that sums over all ranks have an infinite range.
+    It is infinite for sums over all ranks, because the length of the longest list is unknown.
     """
     pairs = request.questions.pairs
     measure, (_, (_, versus)) = request.questions.measures[which // len(pairs)], pairs[which % len(pairs)]
@@ -200,14 +202,17 @@ def _widest(request: FilesRequest, which: int) -> float:
 
 
 def _checked(amount: float, forecast: ForecastBySums) -> float:
-    """Return the budget `amount`; raise BudgetError if it is below the forecast's smallest."""
+    """Return the budget ``amount`` (the mean item costs 1); raise BudgetError if it is below the smallest valid one."""
     if amount < forecast.least * (1 - 1e-9):
         raise Budget(amount).refused(BudgetError("", budget=amount, needed=forecast.least))
     return amount
 
 
 def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], request: FilesRequest) -> float:
-    """Find the smallest budget with which all targets reach a goal."""
+    """Find the smallest budget, in mean items (the mean item costs 1), with which all targets reach a goal.
+
+    Raise ChoiceError for a goal about the population, and InputError if no budget in the pool reaches the goal.
+    """
     if goal.scope != "pool":
         raise ChoiceError("of a pool in files it is planned for its queries: `scope` pool", field="scope")
     needed = [goal.budget(forecast) for forecast in forecasts]
@@ -219,7 +224,7 @@ def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], request: FilesReque
 
 
 def _labels(request: FilesRequest, which: int) -> tuple[str, str, str]:
-    """Return the measure, question and direction of a target, as texts."""
+    """Return measure, kind of question and direction ("new − old") of the target number ``which``, as texts."""
     pairs, runs = request.questions.pairs, request.pool.runs
     question, (system, versus) = pairs[which % len(pairs)]
     measure = request.questions.measures[which // len(pairs)]
@@ -227,7 +232,7 @@ def _labels(request: FilesRequest, which: int) -> tuple[str, str, str]:
 
 
 def _row(request: FilesRequest, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
-    """Build the row of a target at a budget."""
+    """Build the row of the target number ``which`` from its expected precision at a budget."""
     measure, question, of_which = _labels(request, which)
     low, high = prospect.known_half_widths("pool", confidence)
     return FilesPlanRow(

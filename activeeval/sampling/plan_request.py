@@ -22,6 +22,7 @@ class PlanRequest(PlanFields):
     Attributes
     ----------
     price : Price or None
+        Price of judging, or its duration.
     beside : sequence of str
         Names of further options set on the command line, such as plot.
     """
@@ -39,13 +40,13 @@ class PlanRequest(PlanFields):
         return goals
 
     def method_for(self, what: str) -> str | None:
-        """Return the only method named, or None; raise ChoiceError if several are named."""
+        """Return the only method named, or None; raise ChoiceError, about a plan for ``what``, if several are named."""
         if len(self.methods) > 1 or ALL in self.methods:
             raise ChoiceError(f"{what} is planned for one `methods`", field="methods")
         return self.methods[0] if self.methods else None
 
     def check_left_out(self, names: Sequence[str], problem: str) -> None:
-        """Raise ChoiceError if one of some fields is set; ``problem`` has a placeholder for its name."""
+        """Raise ChoiceError if one of the fields ``names`` is set; its text ``problem`` has a ``{}`` for the name."""
         for name in names:
             if name in self.beside or getattr(self, name, None) not in (None, (), []):
                 raise ChoiceError(problem.format(f"`{name}`"), field=name)

@@ -24,10 +24,11 @@ class Plan(PrintableResult):
     Attributes
     ----------
     sample : SamplePlan
+        Plan of the sample, for each question.
     confidence : float
         Confidence of the intervals.
-    scope : str
-        Scope of the intervals.
+    scope : {"pool", "population"}
+        The queries that intervals are for: these, or all that they are a sample of.
     goal : float or None
         The half-width to reach.
     price : Price or None
@@ -78,7 +79,7 @@ class Plan(PrintableResult):
 
     @property
     def budget(self) -> float:
-        """Recommended budget in mean items: the largest that a goal needs, or that was requested."""
+        """Recommended budget in mean items (the mean item costs 1): the largest that a goal needs or was requested."""
         return float(rounded_up(max(row.prospect.budget for plan in self.sample.questions for row in plan.chosen)))
 
     @property

@@ -10,7 +10,7 @@ from activeeval.inputs.loading import sampled_measure
 
 
 def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measures: Sequence[str]) -> str:
-    """Return the rule for combining several judges' grades: the user's, or the default.
+    """Return the rule for combining several judges' grades: the user's ``policy``, or the default.
 
     The default is the majority for an odd number of judges. For an even number, where majority and median are the lower
     of two grades, it is the mean gain. With a third, adjudicating judge it is the median, which is the grade on which
@@ -32,7 +32,7 @@ def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measu
 
 
 def policy_that_works(n_judges: int, measures: Sequence[str]) -> str:
-    """Return the default rule, see `policy_for`, or the median if a measure defines no gain between grades."""
+    """Return the default rule for combining several judges' grades, or the median if a measure does not allow it."""
     try:
         return policy_for(None, n_judges, False, measures)
     except InputError:
@@ -40,7 +40,7 @@ def policy_that_works(n_judges: int, measures: Sequence[str]) -> str:
 
 
 def check_mean_gain(measures: Sequence[SampledMeasure]) -> None:
-    """Raise InputError if a measure defines no gain between grades."""
+    """Raise InputError if a measure defines no gain between two grades, so that gains of judges have no mean."""
     for measure in measures:
         if between := measure.no_gain_between:
             raise InputError(

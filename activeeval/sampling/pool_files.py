@@ -37,10 +37,13 @@ class WrittenPool(PrintableResult):
     Attributes
     ----------
     out : str
+        Its folder, or the address of one.
     runs : tuple of str
         Names of its runs.
     n_partitions, n_queries, n_items : int
+        Numbers of files, queries and items.
     model : str
+        Name of the grade model.
     notes : tuple of Note or Caution
     """
 
@@ -81,11 +84,18 @@ def write_pool(
     Parameters
     ----------
     runs, max_grade, judged, names, options
-        See `sample`.
+        The runs, the largest grade, known grades, names of the runs and model options, as for `sample`.
     out : path
-        A folder, or its address.
+        A folder that does not exist or is empty, or its address (as s3://…).
     partitions : int
         Number of files.
+    force : bool
+        Replace an existing folder.
+
+    Raises
+    ------
+    ChoiceError, InputError
+        If an argument is wrong or not supported by such a pool, or the folder cannot be written.
 
     Examples
     --------
@@ -151,7 +161,10 @@ def write_partitions(
 
 
 def _run_names(choices: Choices, case: PreparedCase) -> tuple[str, ...]:
-    """Name the runs in a pool's columns: as given, or by their files without the last suffix."""
+    """Name the runs in a pool's columns: as the user named them, or by their files without the last suffix.
+
+    Raise ChoiceError if two names are equal.
+    """
     files = [system[0] for system in choices.systems] if choices.runs else []
     stems = tuple(Path(file).stem if isinstance(file, str | os.PathLike) else "" for file in files)
     names = tuple(choices.names) or (stems if all(stems) and stems else case.systems)
@@ -178,7 +191,10 @@ def _header(case: PreparedCase) -> dict[str, Any]:
 
 
 def _parts(offsets: Ints, n: int) -> list[tuple[int, int]]:
-    """Split whole queries into n ranges of roughly equal numbers of items, as pairs (first query, end)."""
+    """Split queries into n ranges of roughly equal numbers of items, as pairs (first query, end).
+
+    ``offsets`` (n_queries + 1,) is the start of each query's items, from 0.
+    """
     wanted = np.linspace(0, offsets[-1], n + 1)
     edges = np.searchsorted(offsets, wanted)
     edges[0], edges[-1] = 0, offsets.size - 1
@@ -188,7 +204,7 @@ def _parts(offsets: Ints, n: int) -> list[tuple[int, int]]:
 
 
 def _groups(case: PreparedCase, runs: tuple[str, ...], first: int, last: int) -> Iterator[Mapping[str, Any]]:
-    """Yield the columns of each row group for the queries from `first` to `last` (exclusive)."""
+    """Yield the columns of each row group of a parquet file, for the queries from ``first`` to before ``last``."""
     pool = case.inputs.pool
     offsets = pool.query_offsets[first : last + 1]
     n_groups = max(1, min(-(-int(offsets[-1] - offsets[0]) // _GROUP_ITEMS), last - first))
@@ -202,10 +218,14 @@ def _groups(case: PreparedCase, runs: tuple[str, ...], first: int, last: int) ->
 
 
 def _columns(case: PreparedCase, pool: QueryPool, first: int, last: int, items: slice) -> dict[str, Any]:
-    """Build the columns of the items of some queries: ids, costs, traffic, known grades and probabilities."""
+    """Build the columns of the items (positions ``items``) of the queries from ``first`` to before ``last``.
+
+    They are ids, costs, traffic, known grades and grade probabilities.
+    """
     lengths = np.diff(pool.query_offsets[first : last + 1])
 
     def of_items(per_query: Any) -> Any:
+        """Repeat a value of each query for its items."""
         return np.repeat(np.asarray(per_query)[first:last], lengths)
 
     columns: dict[str, Any] = {
@@ -227,7 +247,7 @@ def _columns(case: PreparedCase, pool: QueryPool, first: int, last: int, items: 
 
 
 def _ranks(ranking: Rankings) -> Any:
-    """Rank of each item, shape (n_items,); 0 for unranked items."""
+    """Compute the rank of each item of the pool, from 1, shape (n_items,); 0 for unranked items."""
     ranks = np.zeros(ranking.pool.n_items, dtype=np.int32)
     ranks[ranking.items] = ranking.ranks
     return ranks
@@ -239,13 +259,19 @@ def _in(folder: str, name: str) -> str:
 
 
 class _Folder:
-    """Context manager for an output folder that gets its name when complete; addresses are written directly."""
+    """Context manager for an output folder that gets its name when complete; addresses (s3://…) are written directly.
+
+    ``force`` replaces an existing folder.
+    """
 
     def __init__(self, out: str, force: bool) -> None:
         self._out, self._force, self._temporary = out, force, ""
 
     def __enter__(self) -> str:
-        """Create a temporary folder beside the output; return its path, or the address."""
+        """Create a temporary folder beside the output; return its path, or the address.
+
+        Raise InputError if the output exists, without ``force``, or cannot be written.
+        """
         if "://" in self._out:
             if holds_any(self._out):
                 if not self._force:

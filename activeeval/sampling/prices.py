@@ -88,12 +88,12 @@ def price_words(price: Price | None, n_judgments: float) -> str:
 
 
 def amount_words(money: float) -> str:
-    """Format an amount of money: without decimals from 100 on or if whole, else with two."""
+    """Format an amount of money: without decimals if it is whole or 100 or more, else with two."""
     return f"{money:,.0f}" if money >= 100 or round(money, 2) == round(money) else f"{money:,.2f}"
 
 
 def priced(price: Price | None, n_judgments: int, what: str = "judgments") -> str:
-    """Write the price of some judgments; "" if unknown."""
+    """Write the price and duration of some judgments, which the text calls ``what``; "" if unknown."""
     words = price_words(price, n_judgments)
     return f"{n_judgments:,} {what}: {words}" if words and n_judgments else ""
 
@@ -105,6 +105,8 @@ def paid_budget(budget: Budget | Money, price: Price | None) -> Budget:
     ------
     ChoiceError
         If there is no price in the same currency.
+    InputError
+        If the price of a judgment is unknown, or the money pays for none.
     """
     if isinstance(budget, Budget):
         return budget

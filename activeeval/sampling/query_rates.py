@@ -28,13 +28,14 @@ class QueryRates(CaseResult):
     Attributes
     ----------
     made : Design
+        The sampling design.
     """
 
     made: Design
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Properties of each query, by column."""
+        """Columns of the table, by name: id, probabilities, weight, moments, cost and number of items of each query."""
         return design_columns(self.made)
 
     @property
@@ -47,7 +48,7 @@ class QueryRates(CaseResult):
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """Rates of each query."""
+        """Row of each query: its id, sampling probability, weight and costs."""
         return [{name: row[name] for name in _SHOWN} for row in self.rows()]
 
     def rows(self) -> list[dict[str, Cell]]:
@@ -71,6 +72,8 @@ def rates_of(
     progress: Progress = unsaid,
 ) -> QueryRates:
     """Design a sample for one question, and return its sampling rates; no label of the pool is used.
+
+    ``say`` gets notes on the pool, ``progress`` texts that name the next step.
 
     Parameters
     ----------
@@ -111,10 +114,10 @@ def design(
     Parameters
     ----------
     runs, max_grade, judged, names
-        See `sample`; one run or two.
+        One run or two, the largest grade, known grades and names of the runs, as for `sample`.
     measure : str or measure
     budget : int, float or str
-        200, "10%".
+        Number of judgments, or a share of judging everything: 200, "10%".
     options
         `DesignOptions`: method, train, grade_probs, graders, model, pool_depth, overhead, ….
 

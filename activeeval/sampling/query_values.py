@@ -33,7 +33,8 @@ class QueryValues:
     values, versus_values : ndarray, shape (n,)
         Values of the new and of the old run.
     weights : ndarray, shape (n,)
-        Weight p of each query in the mean; for a sample p/π, see `activeeval.core.campaign.reading.judged_queries`.
+        Weight of each query in the mean: its probability p; for a sample p/π, π the probability of being sampled
+        (`activeeval.core.campaign.reading.judged_queries`).
     is_sample : bool
         True if these are the queries of a sample; values then use only the judged documents.
     moves : callable or None
@@ -64,12 +65,15 @@ class QueryValues:
 
     @property
     def worst(self) -> list[int]:
-        """Positions of the queries that lose, by decreasing share; ties in their order."""
+        """Indices of the queries that lose, by decreasing share of the loss; ties in their order."""
         shares = self.shares
         return [int(k) for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
 
     def rows(self, measure: str, system: str, versus: str) -> list[dict[str, Cell]]:
-        """Build a row for each query, those that lose most first, with the column names of ``activeeval score -q``."""
+        """Build a row for each query, those that lose most first, with the column names of ``activeeval score -q``.
+
+        ``measure``, ``system`` (the new run) and ``versus`` (the old one) are names for the rows.
+        """
         shares = self.shares
         return [
             {
@@ -89,7 +93,7 @@ class QueryValues:
 
     @property
     def losing(self) -> list[LosingQuery]:
-        """The at most `MOST_SHOWN` queries that lose most, as `LosingQuery`."""
+        """The queries that lose most from the old to the new run, at most `MOST_SHOWN`."""
         shares = self.shares
         return [
             LosingQuery(
@@ -103,7 +107,7 @@ class QueryValues:
         ]
 
     def title(self, measure: str) -> str:
-        """Write the title of the table of `losing`."""
+        """Write the title of the table of `losing`; ``measure`` is the name of the measure."""
         n, judged = len(self.worst), counted(len(self.query_ids), "judged query")
         which = "all" if n <= MOST_SHOWN else f"the {MOST_SHOWN} that lose most"
         by = "; values are by the judged documents alone" if self.is_sample else ""
@@ -111,7 +115,7 @@ class QueryValues:
 
 
 def values_by_judgments(target: Target, grades: LabelsLike) -> QueryValues:
-    """Compute the values of both rankings of a difference from the grades of all items."""
+    """Compute the values of both rankings of a difference, query by query, from the grades (n_items,) of all items."""
     pool = target.pool
     return QueryValues(
         query_ids=pool.query_texts.tolist(),

@@ -1,4 +1,7 @@
-"""Prepare the case of a question about a pool, and the base class of results that report its notes."""
+"""Prepare the case of a question about a pool, and the base class of results that report its notes.
+
+A case is a prepared pool with its rankings, grade model, and known grades or labels.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ from activeeval.report.message_lookup import text_of
 from activeeval.report.printable import PrintableResult
 
 Say = Callable[[Note | Caution], object]
+"""Receives each note or warning."""
 Progress = Callable[[str], object]
+"""Receives a text that names the next step."""
 
 
 def unsaid(note: object) -> None:
@@ -31,12 +36,22 @@ def case_for(
     say: Say = unsaid,
     progress: Progress = unsaid,
 ) -> PreparedCase:
-    """Prepare a case for measures of grades, and report its notes.
+    """Prepare a pool, with rankings and grade model, for measures of grades, and pass its notes on to ``say``.
+
+    Parameters
+    ----------
+    use_labels : bool
+        True if the labels of the pool are needed.
+    most_systems : int, optional
+        Largest number of runs to accept.
+    say, progress : callable
+        Called with each note, and with a text that names the next step.
 
     Raises
     ------
-    ChoiceError
-        If there are more systems than `most_systems`, and as `activeeval.inputs.prepared_case.prepare`.
+    ChoiceError, InputError
+        If there are more systems than ``most_systems``, a measure needs comparisons instead of grades, and as
+        `activeeval.inputs.prepared_case.prepare`.
     """
     check_graded(measures)
     if most_systems is not None and len(choices.systems) > most_systems:

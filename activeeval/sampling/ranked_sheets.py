@@ -1,4 +1,7 @@
-"""Read the judgments of a sample: its sheets, or judgments of any format or top-k truths in their place."""
+"""Read the judgments of a sample: its sheets, or judgments of any format or top-k truths in their place.
+
+A truth is a query's k best documents, as a judge ranked them by comparing two at a time.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,7 @@ class Ranks:
     Attributes
     ----------
     truths : mapping of str to Truth
+        By query id.
     n_of_machines : int
         Number of rows by graders that count as labels.
     """
@@ -51,16 +55,17 @@ _OF_A_SHEET = {"sample", "block"}
 def read_all_judged(
     paths: Sequence[str], max_grade: int | None = None, *, machine_is_truth: bool = False
 ) -> dict[str, Judged]:
-    """Read judged sheets, or ranks or judgments in their place; errors are those of `draws_of`, `truths_of` and `read`.
+    """Read judged sheets, or tables with the ranks of each query's top k or judgments in their place; by path.
 
-    Errors in the cells of several sheets are raised together.
+    Errors are those of `draws_of`, `truths_of` and `read`; those in the cells of several sheets are raised together.
 
     Parameters
     ----------
     max_grade : int, optional
         Largest grade of the scale.
     machine_is_truth : bool
-        Accept graders' judgments as labels; otherwise a sheet marked as a grader's raises InputError.
+        Accept judgments of graders (LLMs or other models) as labels; otherwise a sheet marked as theirs is an
+        InputError.
     """
     judged: dict[str, Judged] = {}
     wrong: list[FormatError] = []
@@ -76,7 +81,10 @@ def read_all_judged(
 
 
 def _read_judged(path: str, max_grade: int | None, machine_is_truth: bool) -> Judged:
-    """Read one sheet, one table of ranks, or judgments of any format."""
+    """Read one sheet, one table of ranks, or judgments of any format; errors as of `read_all_judged`.
+
+    ``max_grade`` is the largest valid grade; ``machine_is_truth`` allows grades and ranks that machines gave.
+    """
     kind = kind_of(path)
     if kind not in TABLES:
         return read(path, machine_is_truth=machine_is_truth)
@@ -98,9 +106,11 @@ def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draw
     Parameters
     ----------
     judged : Draws, Ranks or Judgments
+        Grades on a sheet, which are returned unchanged, truths, or judgments of any format.
     path : str
         Name of the judgments in messages.
     campaign : Campaign
+        The sample.
     sample : str
         Id of the sample.
 
@@ -108,7 +118,8 @@ def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draw
     ------
     InputError
         If ranks are given for a sample of grades or vice versa, or a truth names a query or document outside the
-        sample, omits one of the sample, or ranks fewer than the sample's top k.
+        sample, omits one of the sample, or ranks fewer than the sample's top k; or if none of the judgments is a
+        person's grade of an item of the sample.
     """
     if isinstance(judged, Draws):
         if (graded := np.flatnonzero(judged.grade != EMPTY)).size:
@@ -133,7 +144,9 @@ def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draw
 def _looked_up(judgments: Judgments, name: str, campaign: Campaign, sample: str) -> Draws:
     """Look up the human judgments of a sample's items, as its sheet, and note those of other items.
 
-    Items without a judgment wait. Graders' judgments that `Judgments.as_truth` counts as labels are counted.
+    Items without a judgment wait. Judgments of graders (LLMs or other models) that `Judgments.as_truth` made labels
+    count as human, and their number is recorded. ``name`` is that of the judgments in messages, ``sample`` the id of
+    the sample. Raise InputError if none of the judgments is of an item, none is human, or they are not grades.
     """
     if not judgments.is_of_grades:
         judgments.refuse("grades")
@@ -166,7 +179,10 @@ def _looked_up(judgments: Judgments, name: str, campaign: Campaign, sample: str)
 
 
 def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
-    """Convert a truth to κ-grades of documents; `EMPTY` for all if there is no truth."""
+    """Return the grade that a truth implies for each document: k + 1 − rank for the top k, 0 for others.
+
+    Without a truth all are `EMPTY` (not judged).
+    """
     if truth is None:
         return [EMPTY] * len(docs)
     grades = truth.grades(k)
@@ -174,7 +190,10 @@ def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
 
 
 def check_one_truth(judged: Mapping[str, Judged], policy: str) -> None:
-    """Raise InputError if files hold different truths of one query: ranks of several judges cannot be combined."""
+    """Raise InputError if files hold different truths of one query: ranks of several judges cannot be combined.
+
+    A ``policy`` other than "refuse" is for grades, and also an error if there are truths.
+    """
     by_query: dict[str, tuple[str, Truth]] = {}
     truths = {path: sheet for path, sheet in judged.items() if isinstance(sheet, Ranks)}
     if truths and policy != "refuse":
@@ -187,7 +206,10 @@ def check_one_truth(judged: Mapping[str, Judged], policy: str) -> None:
 
 
 def check_held(path: str, query: str, truth: Truth, units: Mapping[str, Sequence[str]], k: int) -> None:
-    """Raise InputError if a truth names a document outside the sample, omits one, or ranks too few."""
+    """Raise InputError if the truth of a query names a document outside the sample, omits one, or ranks fewer than k.
+
+    ``units`` maps each query of the sample to its documents; ``path`` is named in the message.
+    """
     if query not in units:
         meant = nearest_id(query, list(units))
         raise InputError(f"{path}: query {shown(query)} is not in the sample; did you mean {meant!r}?")

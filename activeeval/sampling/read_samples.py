@@ -36,6 +36,8 @@ def unpacked_sample(content: bytes, name: str, base: bytes | None = None) -> tup
 
     Parameters
     ----------
+    name : str
+        Name of the sample in messages.
     base : bytes, optional
         Bytes of the sample that it was packed relative to.
     """
@@ -43,7 +45,7 @@ def unpacked_sample(content: bytes, name: str, base: bytes | None = None) -> tup
 
 
 def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[DrawnSample, str]:
-    """Build a sample from its campaign and the arrays of its file; also return its id."""
+    """Build a sample from its campaign (design and units) and the named arrays of its file; also return its id."""
     kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]

@@ -39,11 +39,13 @@ class Result(NamedInterval, PrintableResult):
     answer : Answer
         The value with the deciding interval: simultaneous over several systems, by Holm's method over several measures.
     question : {"difference", "run", "versus"}
+        Difference of two runs, value of a run, or value of the one that it is compared with.
     definition : str
         The measure with all parameters.
     estimates : mapping of str to Estimate
-        By scope, "pool" and "population", as far as they are known.
+        By scope, "pool" (these queries) and "population" (all that they are a sample of), as far as they are known.
     confidence : float
+        Confidence of the interval.
     sentences, table, footnotes, records
         Printed parts, and the rows of `to_frame`.
     progress : Progress or None
@@ -53,7 +55,7 @@ class Result(NamedInterval, PrintableResult):
     family : Estimates or None
         For a sample: all estimates made together.
     readings : callable
-        Returns the estimates at the end of each stage.
+        Returns the estimates at the end of each block (a part of a sample, after which it can be read).
     frame_kind : str
         Library of the input frames, "" if there were none.
 
@@ -117,7 +119,7 @@ class Result(NamedInterval, PrintableResult):
 
     @property
     def scope(self) -> str:
-        """Scope of the interval: "pool" or "population"."""
+        """The queries that the interval is for: "pool" (these) or "population" (all that they are a sample of)."""
         return self.answer.scope
 
     @property
@@ -156,15 +158,18 @@ class Result(NamedInterval, PrintableResult):
         return self.estimate.cautions
 
     def of(self, scope: str) -> Estimate:
-        """Return the estimate of a scope, ``pool`` or ``population``."""
+        """Return the estimate for a scope, "pool" or "population"; KeyError if it is not known."""
         return self.estimates[scope]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """List its rows, as in the command's JSON and CSV output."""
+        """List the rows of the result, as in the command's JSON and CSV output."""
         return list(self.records)
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the value with its interval, at the end of each stage if there are several; return the axes."""
+        """Plot the value with its interval, at the end of each block if there are several; return the axes.
+
+        ``ax`` are matplotlib axes to draw on; by default new ones.
+        """
         moments = self.readings()
         if len(moments) > 1:
             return draw_readings(moments, self.answer, self.confidence, ax)
@@ -198,7 +203,7 @@ class Results(list[Result]):
 
     @property
     def sentences(self) -> list[str]:
-        """First sentences: missing lists, then the main results."""
+        """Main results as sentences, after warnings on runs without a list for some queries."""
         family = self[0].family
         if family is not None:
             return family.headline + _early(family)
@@ -225,7 +230,10 @@ class Results(list[Result]):
         return [result.records[0] for result in self]
 
     def to_frame(self, kind: str = "") -> Any:
-        """Convert the rows of all results to a data frame; ``kind`` as for a single result."""
+        """Convert the rows of all results to a data frame of a library, "pandas", "polars" or "pyarrow" (``kind``).
+
+        By default it is that of the input frames.
+        """
         return frame_of(self.rows(), kind or next((result.frame_kind for result in self), ""))
 
     def plot(self, ax: Any = None) -> Any:
@@ -245,7 +253,15 @@ class Results(list[Result]):
 def results_of(
     estimates: Estimates, readings: Callable[[SampleAnswer], list[EarlyReading]] | None = None, frame_kind: str = ""
 ) -> Result | Results:
-    """Convert the answers of a sample to results: one Result for one question, else Results."""
+    """Convert the answers of a sample to results: a Result for one answer, else Results.
+
+    Parameters
+    ----------
+    readings : callable, optional
+        Returns the estimates of an answer at the end of each block of the sample.
+    frame_kind : str
+        Library of the input frames, "" if there were none.
+    """
     results = [
         _result_of(answer, estimates, _no_readings if readings is None else partial(readings, answer), frame_kind)
         for answer in estimates.answers
@@ -256,7 +272,7 @@ def results_of(
 def _result_of(
     answer: SampleAnswer, estimates: Estimates, readings: Callable[[], list[EarlyReading]], frame_kind: str
 ) -> Result:
-    """Convert one answer to a Result."""
+    """Convert one answer of ``estimates`` to a Result; ``readings`` returns its estimates at the ends of blocks."""
     finding = answer.finding
     both = [answer] if answer.other is None else [answer, answer.other]
     return Result(
@@ -277,7 +293,7 @@ def _result_of(
 
 
 def _early(estimates: Estimates) -> list[str]:
-    """Write a sentence on the number of items that wait; [] if none do."""
+    """Write a sentence on the number of items that wait for a grade; [] if none do."""
     counts = estimates.progress
     if not counts.waiting:
         return []

@@ -36,14 +36,24 @@ def teaching(
 ) -> Believe:
     """Build the function by which `activeeval.core.campaign.rounds.Rounds` refits grade models to known grades.
 
+    The function maps known grades (n_items,), −1 for unknown, to the model arguments of `Method.design`.
+
     Parameters
     ----------
+    inputs : Inputs
+        The pool with its rankings and features; its training data is replaced by the known grades.
     kinds : str or sequence of str
-        See `activeeval.inputs.modelling.believe`; the uniform model is used while known grades are too few.
+        Kinds of grade model, see `activeeval.inputs.modelling.believe`; the uniform model is used while known grades
+        are too few.
+    method : Method
+        The sampling method that uses the model.
+    n_jobs : int, optional
+        Number of processors for training.
     """
     untaught = replace(inputs, training=None)
 
     def beliefs(known: Ints) -> Mapping[str, Any]:
+        """Train the model on known grades and return its arguments of `Method.design`."""
         taught = untaught.taught_by(known)
         names = kinds if taught.training is not None else "uniform"
         models = believe(taught, names, max_grade, np.random.default_rng(seed), n_jobs=n_jobs)
@@ -77,14 +87,24 @@ def by_round(paths: Sequence[str]) -> list[tuple[str, list[str]]]:
 
 def _may_be_sample(path: str) -> bool:
     # .xlsx and .ods are zip files too, like a sample's file
-    """Check whether a file is packed like a sample."""
+    """Check whether a file is packed like a sample and is no spreadsheet."""
     return is_arrays(path) and bare_suffix(path) not in SPREADSHEETS
 
 
 def judged_rounds(
     rounds: Sequence[tuple[str, Sequence[str]]], policy: str = "refuse", *, machine_is_truth: bool = False
 ) -> tuple[list[DrawnSample], Progress, Agreement]:
-    """Read the samples of rounds with the judgments of their sheets; see `judged`."""
+    """Read the samples of rounds with the judgments of their sheets, and add up progress and agreement of judges.
+
+    Parameters
+    ----------
+    rounds : sequence of (str, sequence of str)
+        File of each sample, and the files of its sheets.
+    policy : str
+        Rule for different grades of one item by several judges; "refuse" raises InputError.
+    machine_is_truth : bool
+        Accept grades of graders (LLMs or other models) as labels; else they raise InputError.
+    """
     by_round = [judged(path, sheets, policy, machine_is_truth=machine_is_truth) for path, sheets in rounds]
     progress = Progress(*(sum(counts) for counts in zip(*(counted for _, counted, _ in by_round), strict=True)))
     agreement = Agreement(*(sum(counts) for counts in zip(*(counted for _, _, counted in by_round), strict=True)))
@@ -101,17 +121,24 @@ def round_answers(
     confidence: float = 0.95,
     is_campaign: bool = False,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Estimate each question from several rounds together; also return notes.
+    """Estimate each question from several rounds together; also return notes on the rounds' weights and on cut lists.
 
     Parameters
     ----------
+    samples : sequence of DrawnSample
+        One for each round, in order, with its judgments.
+    measures, questions, contrasts
+        What to estimate (for several systems, contrasts name the differences); by default what the design is for.
+    scope : {"pool", "population"}
+        The queries that the answers are for.
     is_campaign : bool
-        See `activeeval.core.campaign.joint_estimates.read_together`.
+        True if a grade that a later round did not know arrived late, instead of being an error.
 
     Raises
     ------
     InputError, StateError
-        As `activeeval.core.campaign.joint_estimates.read_together`; also if a round does not support a question.
+        InputError if the samples are not rounds of one pool and target, or a round does not support a question;
+        StateError if a round is not judged to its end.
     """
     by_sample = [sample.asked(measures, questions, contrasts) for sample in samples]
     is_contest = samples[0].is_contest

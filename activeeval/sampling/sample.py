@@ -121,7 +121,10 @@ def requested(
     seed: int | None = None,
     **options: Any,
 ) -> tuple[Choices, SampleRequest]:
-    """Build the choices and the request of the arguments of `sample`; draw a random seed if none is given."""
+    """Convert the arguments of `sample` to choices (of the pool) and a request; draw a random seed if there is none.
+
+    Raise ChoiceError, InputError or TypeError for an argument of a wrong form or an unknown option.
+    """
     measures, _ = measures_of(measure)
     chosen = fresh_seed() if seed is None else seed
     question_options, of_pool = asked_of(options, SampleOptions)

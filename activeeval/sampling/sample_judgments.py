@@ -1,4 +1,7 @@
-"""Take judgments into a sample, from sheets or from memory, and estimate at the end of each stage."""
+"""Take judgments into a sample, from sheets or from memory, and estimate at the end of each block.
+
+A block is a part of a sample, after which it can be read.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,14 @@ def judged_by(
 ) -> tuple[DrawnSample, Progress, Agreement]:
     """Take judgments into a sample; also return progress and agreement of judges.
 
+    Progress is the numbers of items that are judged, waiting and unjudgeable; agreement that of items judged by several
+    judges, and of those on which they agree.
+
     Parameters
     ----------
     sources : sequence
-        Each a path, a data frame or judgments: a sheet of the sample, ranks, or judgments without a sample id. In the
-        latter the sample's items are looked up; items without a grade wait.
+        Each a path, a data frame or judgments: a sheet of the sample, ranks of each query's top k, or judgments without
+        a sample id. In the latter the sample's items are looked up; items without a grade wait.
     policy : {"refuse", "majority", "median", "mean-gain"}
         Rule for items with different grades by several judges.
 
@@ -58,7 +64,10 @@ def judged_by(
 
 
 def moments_of(sample: DrawnSample, target: Target, scope: str, confidence: float) -> list[EarlyReading]:
-    """Estimate a target at the end of each complete stage; stages without a possible estimate are left out."""
+    """Estimate a target at the end of each complete block (part of a sample, after which it can be read).
+
+    Blocks that allow no estimate yet are left out. ``scope`` is "pool" or "population".
+    """
     campaign = sample.campaign
     selections = [campaign.block_selection(block) for block in range(campaign.n_complete_blocks)]
     moments: list[EarlyReading] = []
@@ -73,7 +82,7 @@ def moments_of(sample: DrawnSample, target: Target, scope: str, confidence: floa
 
 
 def _judged(source: Any, name: str, sample: DrawnSample) -> Judged:
-    """Convert a source to a sheet, ranks or judgments."""
+    """Convert a source of `judged_by` to a sheet, ranks or judgments; ``name`` is that of the source in messages."""
     if isinstance(source, (str, os.PathLike)):
         return read_all_judged([name], sample.campaign.design.max_grade)[name]
     if isinstance(source, (dict, Judgments)) and not isinstance(columns := columns_of(source, name), str):

@@ -59,6 +59,7 @@ class Sample(PrintableResult):
     Attributes
     ----------
     drawn : activeeval.sampling.drawn_sample.DrawnSample
+        The sample in the form of its file.
     notes : tuple of str
         Sentences for the user who drew it.
     frame_kind : str
@@ -109,7 +110,7 @@ class Sample(PrintableResult):
 
     @property
     def table(self) -> list[dict[str, Cell]]:
-        """Items and queries of each stage; the sample can be read once one is complete."""
+        """Numbers of items and queries of each block; the sample can be read once a block is complete."""
         blocks: dict[int, dict[str, Any]] = {}
         for unit in self.drawn.campaign.planned[self.drawn.n_before :]:
             of_block = blocks.setdefault(unit.block, {"items": 0, "queries": set()})
@@ -131,7 +132,7 @@ class Sample(PrintableResult):
 
     @checked
     def sheet(self, kind: str = "", *, judges: str | Sequence[str] = (), overlap: int = 0) -> Any:
-        """Build the sheet for judges as a data frame: one row for each item, ordered by stage, without grades.
+        """Build the sheet for judges as a data frame: one row for each item, ordered by block, without grades.
 
         Judges fill in ``grade``: a grade, or ``cannot`` if the item cannot be judged; empty items wait. For a topped-up
         sample the sheet lists only the new items.
@@ -200,8 +201,12 @@ class Sample(PrintableResult):
 
         Parameters
         ----------
-        path, documents, queries, force, people
-            See `save`.
+        documents, queries : str, optional
+            Tables of the texts for judges: id and title, text or url; id and text.
+        force : bool
+            Overwrite files with other content.
+        people
+            `SheetOptions`: judges, overlap, grade_names and guidelines.
         """
         plan = sheet_plan(path, **people)
         check_free(plan.paths, force=force)
@@ -209,7 +214,7 @@ class Sample(PrintableResult):
         return plan.paths
 
     def _words(self, path: str, documents: str | None, queries: str | None) -> SheetTexts:
-        """Look up the texts for judges."""
+        """Look up texts for judges in two tables (files or frames); ``path`` is the sheet's, for messages."""
         return words_of(self.drawn.pairs, path, documents, file_of(queries))[0]
 
     @checked
@@ -228,22 +233,25 @@ class Sample(PrintableResult):
         Parameters
         ----------
         judged : data frame, path or Judgments, or a list of them
-            Sheets of the sample, complete or partly judged: the last complete stage is used. In judgments without a
-            sample id the sample's items are looked up.
+            Sheets of the sample, complete or partly judged: estimates use it up to the last complete block. In
+            judgments without a sample id the sample's items are looked up.
         measure : str or measure, or a list of them
             Any that the sample supports; by default those of the design.
         policy : {"refuse", "majority", "median", "mean-gain"}
             Rule for items with different grades by several judges.
         scope : {"pool", "population"}
-            Scope of the interval: these queries, or all queries that they are a sample of.
+            The queries that intervals are for: these, or all that they are a sample of.
         confidence : float
+            Confidence of the intervals.
         options
             `EstimateOptions`: questions, contrasts, interval and segments.
 
         Raises
         ------
         StateError
-            If no stage is complete.
+            If no block is complete.
+        InputError
+            If the judgments are not of this sample, or it does not support a question.
         """
         check_scope(scope)
         check_names(options, EstimateOptions)
@@ -268,7 +276,7 @@ class Sample(PrintableResult):
 
     @checked
     def top_up(self, budget: Any) -> Sample:
-        """Add a budget to the sample: it keeps its items, and its sheet lists the new ones.
+        """Add a budget (20, "5%") to the sample: it keeps its items, and its sheet lists the new ones.
 
         Examples
         --------
@@ -343,12 +351,12 @@ def check_sample(sample: Any) -> None:
 
 
 def file_of(queries: Any) -> str | None:
-    """Check that `queries` is a file of query texts; in other functions this argument may also be drawn queries."""
+    """Return the path of a file of query texts, or None; raise InputError for an object of drawn queries."""
     return None if queries is None else file_name(queries, "`queries`")
 
 
 def _moments(sample: DrawnSample, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
-    """Estimate the target of an answer at the end of each complete stage."""
+    """Estimate the target of an answer at the end of each complete block of a sample."""
     return moments_of(sample, answer.target, scope, confidence)
 
 

@@ -31,6 +31,7 @@ from activeeval.sampling.answers import FEWEST
 from activeeval.sampling.plan_case import name_of, planner_of
 
 _SLACK = 0.9
+"""Share of a half-width to reach below which the expected one is much smaller than needed."""
 HalfWidths = Mapping[str, float] | Iterable[tuple[str, float]]
 
 
@@ -40,14 +41,14 @@ class SegmentGoals:
 
     Attributes
     ----------
-    source : str
-        File that assigns queries to segments.
+    source : str or Segments
+        Assigns queries to segments: a file, or its content.
     half_widths : mapping of str to float
         By segment.
     whole : float or None
         For all queries.
     scope : {"pool", "population"}
-        Scope of the intervals.
+        The queries that the intervals are for: those of the pool, or all that these are a sample of.
     confidence : float
         Simultaneous confidence of the intervals of all segments.
 
@@ -67,7 +68,7 @@ class SegmentGoals:
     def of(
         cls, segments: str | Segments | None, half_widths: HalfWidths, whole: float | None = None, **how: Any
     ) -> SegmentGoals:
-        """Check the half-widths of segments and build the goals.
+        """Check the half-widths of segments and build the goals; ``how`` are scope and confidence.
 
         Raises
         ------
@@ -92,7 +93,10 @@ class SegmentGoals:
         return cls(source=segments, half_widths=by_name, whole=whole, **how)
 
     def of_part(self, name: str | None, n_segments: int) -> Goal | None:
-        """Return the goal of a segment, adjusted for ``n_segments``, or of all queries (name None), if any."""
+        """Return the goal of a segment, or of all queries (``name`` None); None if there is none.
+
+        The confidence of a segment is Bonferroni-corrected for ``n_segments``.
+        """
         half_width = self.whole if name is None else self.half_widths[name]
         if half_width is None:
             return None
@@ -100,7 +104,7 @@ class SegmentGoals:
         return Goal(half_width=half_width, scope=self.scope, confidence=confidence)
 
     def check_known(self, segments: Segments) -> None:
-        """Raise InputError if a segment is not in the file."""
+        """Raise InputError if a segment with a goal is not in the file."""
         known = list(dict.fromkeys(segments.names.tolist()))
         for name in self.half_widths:
             if name not in known:
@@ -108,7 +112,10 @@ class SegmentGoals:
                 raise InputError(f"{self.source}: no segment {name!r}; {named}", field="half_width")
 
     def members(self, segments: Segments, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
-        """Map each segment to a mask of its queries, (n_queries,); raise InputError if one with a goal is empty."""
+        """Map each segment to flags of its queries, shape (n_queries,); also return notes on the file.
+
+        Raise InputError if a segment with a goal is unknown or has no query in the pool.
+        """
         self.check_known(segments)
         members, notes = segments.of(pool)
         for name in self.half_widths:
@@ -131,11 +138,13 @@ class SegmentBudget:
     ----------
     goals : SegmentGoals
     bounded : BoundedPlan
+        The plan for these goals, without the price of graders.
     budget : Budget
         Includes the price of graders.
     beside : tuple of Target
         Targets of the segments with a goal; their weights follow those of the questions in ``weights``.
     weights : tuple of float
+        Weights of the targets in the sampling rates: those of the questions, then those of ``beside``.
     rows : tuple of SegmentRow
         The segments with a goal, question by question, then all queries.
     notes : tuple of Note or Caution
@@ -151,7 +160,10 @@ class SegmentBudget:
     notes: tuple[Note | Caution, ...]
 
     def headline(self, unit: str, seconds: float | None = None) -> Note:
-        """Build the note with the budget, and with that of a sample without segments."""
+        """Build the note with the budget, and with the one that a sample planned without segments would need.
+
+        ``unit`` is that of budgets, ``seconds`` the duration of a judgment.
+        """
         alike, budget = self.bounded.alike, self.bounded.budget
         return Note(
             "segments budget",
@@ -179,6 +191,9 @@ def segment_budget(
     adaptive_depth: str | None = None,
 ) -> SegmentBudget:
     """Find the smallest budget with which one sample should reach every half-width, for every measure and question.
+
+    Other parameters are those of `activeeval.sampling.draw_case.draw`; ``weights`` must be "equal", and
+    ``adaptive_depth`` None or "off".
 
     Raises
     ------
@@ -218,7 +233,15 @@ def segment_budget(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _SegmentQuestions:
-    """Questions for all queries, then those for every segment with a goal, and their planner."""
+    """Questions for all queries, then those for every segment with a goal, and their planner.
+
+    Attributes
+    ----------
+    parts : sequence of (str or None, QuestionTarget)
+        Segment (None for all queries) and question, in the order of the planner's targets.
+    members : mapping of str to ndarray of bool
+        Flags of the queries of each segment, shape (n_queries,).
+    """
 
     case: PreparedCase
     goals: SegmentGoals
@@ -228,12 +251,12 @@ class _SegmentQuestions:
 
     @property
     def wanted(self) -> dict[int, Goal]:
-        """Goals, by the number of the part."""
+        """Half-widths to reach, by index of the part (question in a segment or all queries) that has one."""
         goals = ((which, self.goals.of_part(name, len(self.members))) for which, (name, _) in enumerate(self.parts))
         return {which: goal for which, goal in goals if goal is not None}
 
     def whole_weights(self, method: Method, n: int) -> list[float]:
-        """Return the weights of a sample without segments: those of the first n parts, 0 for the others."""
+        """Return the weights of a sample planned without segments: equal loss for the first n parts, 0 for others."""
         nothing = [0.0] * (len(self.parts) - n)
         if n == 1:
             return [1.0, *nothing]
@@ -241,7 +264,7 @@ class _SegmentQuestions:
         return [*equal_loss_weights(self.planner.design_input(method).first(n).planned(p)), *nothing]
 
     def unreachable(self, which: int, forecast: Forecast) -> InputError:
-        """Build the error for a half-width that judging everything does not reach."""
+        """Build the error for a half-width that judging everything does not reach; ``which`` is the part's index."""
         (name, part), goal = self.parts[which], self.wanted[which]
         least = forecast.all_judged.half_width(goal.scope, goal.confidence)
         several = len({id(question) for _, question in self.parts}) > 1
@@ -252,7 +275,7 @@ class _SegmentQuestions:
         return InputError(text, field="half_width")
 
     def row(self, which: int, bounded: BoundedPlan) -> SegmentRow:
-        """Predict the precision of a part at the budget found."""
+        """Predict the precision of part ``which`` (a question in a segment or all queries) at the budget of a plan."""
         (name, part), goal, scope = self.parts[which], self.wanted.get(which), self.goals.scope
         prospect = bounded.forecasts[which].at(float(rounded_up(bounded.budget)))
         confidence = self.goals.confidence if goal is None else goal.confidence
@@ -274,7 +297,10 @@ class _SegmentQuestions:
 
 
 def expected_by_segment(rows: Sequence[SegmentRow]) -> list[Note | Caution]:
-    """Note the predicted half-width of every segment with a goal, and warn about segments too small to be read."""
+    """Build notes on the predicted half-width of every segment with a goal.
+
+    The last one is a warning about segments with too few judged queries for an estimate, if any.
+    """
     notes: list[Note | Caution] = []
     for row in rows:
         if row.segment is None:
@@ -288,7 +314,7 @@ def expected_by_segment(rows: Sequence[SegmentRow]) -> list[Note | Caution]:
 
 
 def _checked_method(name: str | None, targets: Sequence[Target]) -> Method:
-    """Find the method; raise InputError if the measures or the method do not support segments."""
+    """Find the method, by default the best for the measures; InputError if it, or a measure, allows no segments."""
     if not all(target.measure.reads_parts for target in targets):
         whole = "not of the top k, nor of gains by rank"
         problem = f"half-widths by segment are of measures that can read a part of a query's labels: {whole}"

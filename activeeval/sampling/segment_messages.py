@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def _budget(numbers: Mapping[str, Any]) -> str:
-    """Format the budget, the method and the budget without segments."""
+    """Build the template of the sentence on the budget, the method, and the budget without segments."""
     hours = "" if numbers["hours"] is None else ", {hours:.3g hour},"
     alike = "a sample without segments needs {alike:,}, {times:.1f} times that"
     return f"{{goals}}: about {{budget:,.0f}} {{unit}}{hours} by {{method}}; {alike}"
 
 
 def _planned_segment(numbers: Mapping[str, Any]) -> str:
-    """Format the predicted half-width of a segment."""
+    """Build the template of the sentence on the predicted half-width of a segment."""
     known = "" if numbers["low"] is None else " ({low:.3g} to {high:.3g})"
     text = f"segment {{segment}}, {{name}}: ± {{half_width:.3g}}{known}, of "
     return text + "{n_queries:,} of {of:query}, {n_items:judgment}"
@@ -45,7 +45,7 @@ def segment_rows(
 ) -> list[dict[str, Cell]]:
     """Build a row for each question in each segment with a goal, and for all queries, with ``segment`` None.
 
-    ``seconds`` is the time to judge a mean item; if given, rows have ``hours``.
+    ``budget`` is in mean items. ``seconds`` is the time to judge a mean item; with it, rows have ``hours``.
     """
     hours: dict[str, Cell] = {} if seconds is None else {"hours": budget * seconds / 3600}
     return [

@@ -37,6 +37,7 @@ class SegmentPlan(PrintableResult):
     Attributes
     ----------
     planned : SegmentBudget
+        The budget with its design and predictions.
     pool : QueryPool
     price : Price or None
         Price of a judgment: rows then have hours.
@@ -54,7 +55,7 @@ class SegmentPlan(PrintableResult):
 
     @property
     def others(self) -> list[Note | Caution]:
-        """Notes on segments that the rows do not show."""
+        """Notes on segments, besides the predicted half-widths that the rows show."""
         return [note for note in self.planned.notes if note.code != "planned segment"]
 
     @property
@@ -74,7 +75,7 @@ class SegmentPlan(PrintableResult):
 
     @property
     def budget(self) -> float:
-        """Recommended budget, in mean items."""
+        """Recommended budget, in mean items (the mean item costs 1)."""
         return self.planned.budget.amount
 
     @property

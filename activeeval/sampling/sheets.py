@@ -40,6 +40,12 @@ class SheetPlan:
     overlap : int
         Number of items on every judge's sheet, to measure agreement.
     guide : GradeGuide
+        Names of grades and guidelines for a workbook (.xlsx).
+
+    Raises
+    ------
+    InputError
+        If a judge has no name or the name of another, or there is an overlap without several judges.
     """
 
     path: str
@@ -48,6 +54,7 @@ class SheetPlan:
     guide: GradeGuide = field(default_factory=GradeGuide)
 
     def __post_init__(self) -> None:
+        """Normalize the judges' names; raise InputError unless they differ and fit the overlap."""
         names = tuple(judge_name(judge) for judge in self.judges)
         object.__setattr__(self, "judges", names)
         if "" in names or len(set(names)) < len(names):
@@ -90,11 +97,11 @@ class SheetPlan:
         return self
 
     def guided(self, max_grade: int | None) -> SheetPlan:
-        """Set the largest grade of the scale in the guide."""
+        """Return the plan with the largest grade of the scale in its guide; None for no list of grades."""
         return replace(self, guide=replace(self.guide, max_grade=max_grade))
 
     def rows(self, draws: Draws) -> list[Ints]:
-        """Assign the rows of a sheet, in reading order, to the files."""
+        """Assign the rows of a sheet to the files of `paths`: an array of row indices, in reading order, for each."""
         order = draws.by_query
         if len(self.judges) < 2:
             return [order]
@@ -112,8 +119,8 @@ class SheetOptions(TypedDict, total=False):
     Attributes
     ----------
     judges : str or list of str
-        Name of the judge, printed on the sheet. Several judges have a sheet each; items are divided among them, stage
-        by stage, by query.
+        Name of the judge, printed on the sheet. Several judges have a sheet each; items are divided among them, block
+        by block, by query.
     overlap : int
         With several judges: number of items that all of them grade.
     grade_names : mapping of int to str
@@ -129,7 +136,7 @@ class SheetOptions(TypedDict, total=False):
 
 
 def sheet_plan(path: Any, **people: Unpack[SheetOptions]) -> SheetPlan:
-    """Build and check the plan of a sheet at a path."""
+    """Build and check the plan of a sheet at a path; raise InputError if judges or file format do not fit."""
     check_names(people, SheetOptions)
     guidelines, judges = people.get("guidelines"), people.get("judges", ())
     text = "" if guidelines is None else open_text(guidelines)
@@ -139,14 +146,17 @@ def sheet_plan(path: Any, **people: Unpack[SheetOptions]) -> SheetPlan:
 
 
 def check_free(paths: Sequence[str], *, force: bool) -> None:
-    """Raise InputError if a file exists and not `force`."""
+    """Raise InputError if one of the files exists, unless ``force`` allows to overwrite it."""
     existing = [] if force else [path for path in paths if os.path.exists(path)]
     if existing:
         raise InputError(f"{existing[0]} is there already: give another name, or `force`", field="force")
 
 
 def _spread(draws: Draws) -> list[int]:
-    """Order all rows by a hash of their ids; a sample's id may differ between machines and is not used."""
+    """Return all row indices in a random order that depends only on query and document ids.
+
+    The sample's id does not enter, because it may differ between machines.
+    """
     pairs = zip(draws.query_id.tolist(), draws.doc_id.tolist(), strict=True)
     keys = [hashlib.sha256(f"{query}\0{doc}".encode()).digest() for query, doc in pairs]
     return sorted(range(draws.n_rows), key=lambda row: keys[row])
@@ -159,6 +169,10 @@ def write_sheets(
 
     Parameters
     ----------
+    draws : Draws
+        The rows: items to judge.
+    files : AtomicFiles
+        Group of files that are renamed together when all are complete.
     texts : mapping of str to sequence of str, optional
         Texts for the judges, one for each row.
     """
@@ -175,11 +189,15 @@ def write_rows(
     texts: Mapping[str, Sequence[str]] | None = None,
     guide: GradeGuide | None = None,
 ) -> None:
-    """Write the sheet of one judge, whose name is in every row; "" leaves the column empty."""
+    """Write the sheet of one judge, whose name is in every row; "" leaves the column empty.
+
+    ``draws`` are the rows, ``texts`` columns of texts with one text for each row, and ``guide`` explains the grades.
+    ``files`` is a group of files that are renamed together when all are complete.
+    """
     named = replace(draws, judge=Texts.from_list([judge] * draws.n_rows)) if judge else draws
     write_draws(named, path, files, texts, guide)
 
 
 def _texts_at(texts: Mapping[str, Sequence[str]] | None, rows: Ints) -> dict[str, list[str]]:
-    """Select the texts of some rows."""
+    """Select the texts of some rows (indices) from each column; {} without texts."""
     return {name: np.array(words, dtype=object)[rows].tolist() for name, words in (texts or {}).items()}

@@ -68,10 +68,16 @@ def simulate_for(
     progress: Progress = unsaid,
     steps: Callable[[int, str], AbstractContextManager[Progress]] = lambda total, title: nullcontext(unsaid),
 ) -> Simulation:
-    """Replay sampling on a pool with known labels, and compare methods.
+    """Simulate sampling on a pool with known labels, and compare methods; `simulate` and the command share it.
 
     Parameters
     ----------
+    choices : Choices
+        Files and options from which the pool is prepared, with labels.
+    request : SimulateFields
+        Measures, methods, budgets and number of repetitions.
+    say, progress : callable
+        Called with each note on the pool, and with a text that names the next step.
     begin : callable
         Called with each measure's `Trial` before its methods are replayed.
     steps : callable
@@ -117,7 +123,7 @@ class SimulateOptions(LabelledOptions, total=False):
     weights : {"equal", "sum", "minimax"}
         Balance between several differences.
     adaptive_depth : {"each", "3", "1", "off"}
-        See `sample`.
+        When the labels of a query decide how deep it is judged: after each, the first, third and last, the last, never.
     """
 
     methods: Any
@@ -145,12 +151,13 @@ def simulate(
     Parameters
     ----------
     runs, names, max_grade
-        See `sample`.
+        The runs (files, frames or dicts), their names, and the largest grade, as for `sample`.
     qrels : path, dict of dicts, data frame or Judgments
         Labels of every item that a measure needs; with ``unjudged="irrelevant"`` the others have grade 0.
     measure : str or measure, or a list of them
+        Each is simulated on its own.
     budget : int, float or str, or a list of them
-        200, "10%".
+        Numbers of judgments, or shares of judging everything: 200, "10%".
     repetitions : int
         Number of replays of each method.
     options

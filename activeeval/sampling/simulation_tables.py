@@ -25,7 +25,7 @@ LEGEND = (
 
 
 def simulation_sentence(measure: str, of: str, summaries: Sequence[Summary], unit: str) -> str:
-    """Write one sentence on the best method at the largest budget, compared with passive.
+    """Write one sentence on the best method at the largest budget, against passive (random queries, judged whole).
 
     Parameters
     ----------
@@ -47,7 +47,10 @@ def simulation_sentence(measure: str, of: str, summaries: Sequence[Summary], uni
 
 
 def at_once_sentence(measure: str, together: Sequence[SimultaneousResults], unit: str) -> str:
-    """Write one sentence on the best joint sample for all differences at the largest budget."""
+    """Write one sentence on the best joint sample for all differences of several systems at the largest budget.
+
+    ``measure`` is the display name, ``unit`` that of budgets.
+    """
     largest = max(result.budget for result in together)
     best = max((result for result in together if result.budget == largest), key=lambda result: result.efficiency.value)
     held = f"the intervals of all held at once in {100 * best.coverage.value:.1f} % of {best.repetitions:,} repetitions"
@@ -58,7 +61,10 @@ def at_once_sentence(measure: str, together: Sequence[SimultaneousResults], unit
 
 
 def brief_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Format the main figures as rows of text, without empty columns; ``*`` marks samples without a spread."""
+    """Format the main figures as rows of text, without empty columns.
+
+    ``*`` marks methods some of whose samples show no spread, so that their intervals mean nothing.
+    """
     rows = []
     for summary in summaries:
         limit, wrong = summary.limit, summary.selection_error
@@ -83,7 +89,7 @@ def brief_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
 
 
 def fitted(rows: Sequence[dict[str, str]], width: int) -> tuple[list[dict[str, str]], list[str]]:
-    """Leave out columns until rows fit a width; return the rows and the names of those columns."""
+    """Leave out columns until rows fit a width in characters; return the rows and the names of these columns."""
     fitting, left_out = list(rows), list[str]()
     for name in _LEAST:
         if _width(fitting) <= width:
@@ -95,7 +101,7 @@ def fitted(rows: Sequence[dict[str, str]], width: int) -> tuple[list[dict[str, s
 
 
 def no_spread(summaries: Sequence[Summary]) -> str:
-    """Write the footnote on methods with samples without an estimable spread; "" if there are none."""
+    """Write the footnote on methods some of whose samples show no variance; "" if there are none."""
     parts = [
         f"{summary.undetermined.value:.1%} of {summary.method} at {amount(summary.budget)}"
         for summary in summaries
@@ -110,7 +116,7 @@ def _width(rows: Sequence[dict[str, str]]) -> int:
 
 
 def _is_looked_at(summary: Summary) -> bool:
-    """Check whether intervals are computed at interim analyses."""
+    """Check whether intervals are computed at interim analyses (while the sample grows), not only at the end."""
     return summary.interval == "group-sequential"
 
 

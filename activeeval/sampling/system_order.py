@@ -19,7 +19,9 @@ class Place:
     ----------
     measure : str
     segment : str or None
-    scope : str
+        None for all queries.
+    scope : {"pool", "population"}
+        The queries that intervals are for: those of the pool, or all that these are a sample of.
     system : str
     ranks : tuple of int and int
         First and last possible rank; the ranges of all systems hold simultaneously at the intervals' confidence.
@@ -44,6 +46,7 @@ def places(systems: Sequence[str], answers: Sequence[SampleAnswer]) -> list[Plac
     Parameters
     ----------
     systems : sequence of str
+        Names of all systems.
     answers : sequence of SampleAnswer
         Result of `activeeval.sampling.answers.answers`; only differences order systems.
     """
@@ -80,7 +83,7 @@ def _places(systems: list[str], answers: Sequence[SampleAnswer]) -> list[Place]:
 
 
 def _values(n: int, pairs: Sequence[tuple[int, int]], differences: Sequence[float]) -> list[float]:
-    """Fit values of systems to the estimated differences by least squares, up to a constant."""
+    """Fit values of n systems to the estimated differences of pairs (indices) by least squares, up to a constant."""
     signs = np.zeros((len(pairs), n))
     for row, (i, j) in enumerate(pairs):
         signs[row, i], signs[row, j] = 1.0, -1.0

@@ -1,4 +1,7 @@
-"""Methods simulated on a case with known labels, the budgets sufficient for all of them, and their replays."""
+"""Methods simulated on a case with known labels, the budgets sufficient for all of them, and their replays.
+
+A replay, or repetition, draws a sample and reads its labels from the known ones.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,9 @@ class MeasureTrials:
     measure, definition : str
         Display name, and full definition.
     system, versus : str
-        System of the one question, and the one subtracted, "" if none.
+        For one or two systems: the system of the question, and the one subtracted, "" if none.
     summaries : tuple of Summary
-        Results of one question.
+        For one or two systems: results of each method and budget.
     contrasts : tuple of (QuestionTarget, list of Summary)
         For more than two systems: results of each difference.
     at_once : tuple of SimultaneousResults
@@ -73,7 +76,7 @@ class MeasureTrials:
         return simulation_sentence(self.measure, direction(self.system, self.versus), self.summaries, unit)
 
     def table(self, rows_of: Callable[[Sequence[Summary]], list[dict[str, str]]] = brief_rows) -> list[dict[str, str]]:
-        """Format rows for reading; with several systems each row names its difference."""
+        """Format rows for reading by ``rows_of``; with several systems each row names its difference."""
         rows = rows_of(self.summaries) if self.summaries else []
         for question, summaries in self.contrasts:
             names = " − ".join(short_name(name, _SHORT) for name in (question.system, question.versus) if name)
@@ -96,7 +99,9 @@ class Trial:
     left_out : tuple of (str, BudgetError)
         For each other budget, the design that it is too small for, and the error.
     contest : Contest or None
-        For more than two systems.
+        For more than two systems: their differences and designs.
+    expected : bool
+        True if draws with replacement meet budgets on average instead of as a limit.
     """
 
     case: PreparedCase
@@ -119,11 +124,14 @@ class Trial:
             raise InputError(f"{self.measure}, {name}: {refusal}", field="budget")
 
     def least(self) -> dict[str, Design]:
-        """Return the design of each method at the smallest budget."""
+        """Return each design at the smallest of the sufficient budgets, by name."""
         return {name: _paid(design, self.budgets[0], self.expected) for name, design in self.designs.items()}
 
     def run(self, advance: Callable[[str], object], *, repetitions: int, interval: str) -> MeasureTrials:
-        """Replay all methods; ``advance`` is called with a text after each."""
+        """Simulate all methods ``repetitions`` times; ``advance`` is called with a text after each.
+
+        ``interval`` is "t" or "group-sequential"; a method that does not support it keeps its own.
+        """
         how: dict[str, Any] = {"rng": self.case.seed, "expected": self.expected}
         definition = str(self.targets[0].measure)
         if self.contest is not None:
@@ -143,7 +151,9 @@ class Trial:
 
 
 def methods_of(case: PreparedCase, measure: str, methods: Sequence[str] = ()) -> list[str]:
-    """List the methods to replay for a measure, passive first; for several systems those that can share a sample.
+    """List the methods to simulate for a measure, first passive: random queries, judged whole, the reference.
+
+    For more than two systems, only methods whose sample serves several questions.
 
     Parameters
     ----------
@@ -177,10 +187,18 @@ def trial_of(
     weights: str = "equal",
     adaptive_depth: str | None = None,
 ) -> Trial:
-    """Design the methods for a measure, and select the budgets that are sufficient for all of them.
+    """Design the samples of methods for a measure, and select the budgets that are sufficient for all of them.
 
     Parameters
     ----------
+    budgets : sequence of Budget
+        Numbers of judgments or shares of judging everything.
+    expected : bool
+        True if draws with replacement meet budgets on average instead of as a limit.
+    defensive_share : float, optional
+        For draws with replacement: share of a mixture with the query probabilities, which bounds the weights.
+    weights : str
+        How to balance several questions, "equal" by default.
     adaptive_depth : {"each", "3", "1", "off"}, optional
         When the labels of a query decide how deep it is judged, for methods that judge to a depth; by default that of
         sheets.
@@ -225,5 +243,8 @@ def trial_of(
 
 
 def _paid(design: Design, amount: float, expected: bool) -> Design:
-    """Fit a design to a budget; ``expected`` applies to draws with replacement."""
+    """Return a design with a budget (the mean item costs 1); ``expected`` (draws with replacement): met on average.
+
+    Raise BudgetError if the budget is too small.
+    """
     return design.with_budget(amount, expected=expected and not design.scheme.can_be_topped_up)

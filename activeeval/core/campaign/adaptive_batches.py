@@ -1,7 +1,12 @@
 """Sampling with adaptive depth: which places to judge next, and what has been sampled by the end of a block.
 
+A place is the position of one item in the judging order of its query. With adaptive depth the labels of a query decide
+how deep it is judged: the level of a place (a random number divided by its rate) is known once the labels before it
+are. A block is a part of the budget at whose end the sample can be read.
+
 The sample ends where a sample of one place at a time ends: by level, at the first place that the budget cannot pay for.
-Its threshold T_R(b) depends on levels and labels only, whatever the order in which labels arrive. Requesting one place
+Its threshold T_R(b) for a budget b, the level of that place, depends on levels and labels only, whatever the order in
+which labels arrive. Requesting one place
 at a time meets it exactly. A batch requests in advance: all known places up to the level at which
 
     the cost of known places below it plus the expected cost of places not yet known
@@ -49,9 +54,11 @@ class AdaptiveBatches:
     design : Design
         The design under the current labels, as returned by `Design.looked`.
     paths : QueryPaths
+        The rates fixed so far, and the batch that requested each place.
     settled : ndarray of bool, shape (n_items,)
         Items that are judged or cannot be judged.
     key : uint64
+        Seed of the sample.
     """
 
     planned: Design
@@ -62,7 +69,11 @@ class AdaptiveBatches:
 
     @cached_property
     def levels(self) -> Floats:
-        """Level of each place, shape (n_places,); infinite if it is not yet known or the place is never judged."""
+        """Level of each place, shape (n_places,): a uniform random number divided by the rate of the place.
+
+        Places (items in the judging order of their query) are judged by ascending level. The level is infinite if the
+        rate, which depends on labels, is not yet known, or if the place is never judged.
+        """
         queue = Levels().below(self.design.order, self.key, math.inf)
         levels = np.full(self.design.order.items.size, math.inf)
         levels[queue.places] = queue.place_levels
@@ -70,7 +81,7 @@ class AdaptiveBatches:
 
     @cached_property
     def costs(self) -> Floats:
-        """Cost of each place, in mean items, including its query's overhead for the first place."""
+        """Cost of each place in mean items (the mean item costs 1); a query's first place includes its overhead."""
         order = self.planned.order
         costs = order.costs.copy()
         firsts = order.offsets[:-1][np.diff(order.offsets) > 0]
@@ -79,24 +90,32 @@ class AdaptiveBatches:
 
     @property
     def spent(self) -> float:
-        """Cost of all requested places, in mean items."""
+        """Cost of all requested places (items in the judging order of their query), in mean items."""
         return float(self.costs[self.paths.batches > 0].sum())
 
     @cached_property
     def _is_known(self) -> Bools:
-        """True for known places that may be judged, shape (n_places,); dead ones too."""
+        """True for places (items in judging order) whose level is known and whose rate is positive, shape (n_places,).
+
+        Places whose label is no longer needed are included.
+        """
         return np.asarray(np.isfinite(self.levels) & (self.planned.order.place_rates > 0))
 
     @cached_property
     def is_next(self) -> Bools:
-        """True for places that may be requested: known, alive, not yet requested; shape (n_places,)."""
+        """True for places (items in judging order) that may be requested now, shape (n_places,).
+
+        Their level is known, their label can still change a value, and they were not requested before.
+        """
         return np.asarray(self._is_known & ~np.asarray(self.design.order.dead) & (self.paths.batches == 0))
 
     @cached_property
     def _by_level(self) -> tuple[Floats, Floats]:
-        """Ascending levels of places that cost something, and their cumulated costs, starting with 0.
+        """Ascending levels of the places with a known level that cost something, and their cumulated costs.
 
-        As they were drawn: a correction that revives dead places, or spares some, moves no threshold.
+        The shapes are (n,) and (n + 1,); the first cumulated cost is 0. A place costs nothing if no label was needed
+        when its level became known. A later correction of a label does not change that, so it moves no threshold. A
+        place is an item in the judging order of its query.
         """
         order = self.planned.order
         places = np.flatnonzero(self._is_known & (order.numbers < self.paths.living[order.place_queries]))
@@ -104,10 +123,11 @@ class AdaptiveBatches:
         return self.levels[places], np.concatenate(([0.0], np.cumsum(self.costs[places])))
 
     def threshold(self, budget: float) -> float:
-        """Return the level of the first known place that a budget does not pay for; infinite if it pays for all.
+        """Return the level of the first place that a budget (in mean items) does not pay for; infinite if none.
 
-        This is T_R of the budget once no place below it waits for a label; until then further places may become known
-        and lower T_R.
+        Only places (items in judging order) with a known level (random number over rate) count, in ascending order of
+        level. Labels below the threshold that are still missing may reveal further places and so lower the threshold.
+        Raise StateError if the queries were gathered from a larger pool for a smaller budget. The mean item costs 1.
         """
         levels, spent = self._by_level
         first = int(np.searchsorted(spent[1:], budget * (1 + ROUNDING), side="right"))
@@ -118,7 +138,10 @@ class AdaptiveBatches:
         return level
 
     def lowest(self) -> QueryPaths | None:
-        """Return the paths after requesting the lowest open place; None if the sample is complete."""
+        """Request the one place (item in judging order) with the lowest level; None if the sample is complete.
+
+        Returns the new paths: the rates fixed so far, and the batch that requested each place.
+        """
         places = np.flatnonzero(self.is_next & (self.levels < self.threshold(self.planned.blocks[-1])))
         if not places.size:
             return None
@@ -126,17 +149,19 @@ class AdaptiveBatches:
         return self.paths.asking(np.array([place]))
 
     def following(self, *, surely: bool = False) -> QueryPaths | None:
-        """Return the paths after requesting every place that is likely enough to be needed; None if there is none.
+        """Request a batch: every place that is likely enough to be needed; None if there is none.
 
-        That is so if the sample is complete, if the next place depends on a label that is missing, or if the reserve is
-        used up. Because all places requested above the horizon may be lost, a part of the reserve is left for later.
+        Returns the new paths: the rates fixed so far, and the batch that requested each place. There is no batch if the
+        sample is complete, if the next place depends on a label that is missing, or if the reserve (a tenth of the
+        budget) is used up. Places requested above the level that the budget surely or probably reaches may not be
+        needed in the end; they are paid from the reserve, of which a part is left for later batches.
 
         Parameters
         ----------
         surely : bool
-            If True, places that are not certain to be needed never cost more than the reserve, whichever labels are
-            missing and however often batches are requested meanwhile, so that the sample is always completed. It takes
-            more batches.
+            If True, places (items in judging order) that are not certain to be needed never cost more than the reserve,
+            whichever labels are missing and however often batches are requested meanwhile, so that the sample is always
+            completed. It takes more batches.
         """
         assert self.planned.budget is not None
         budget, requested = self.planned.blocks[-1], self.paths.batches > 0
@@ -150,7 +175,7 @@ class AdaptiveBatches:
         horizon = max(horizon, certain)
 
         def requested_above(level: float) -> float:
-            """Return the cost of requested places at or above a level."""
+            """Compute the cost of requested places (items in judging order) at or above a level."""
             return float(self.costs[requested & (self.levels >= level)].sum())
 
         risk = np.cumsum(np.where(levels < horizon, 0.0, costs)) - _RISKED * (reserve - requested_above(horizon))
@@ -164,11 +189,18 @@ class AdaptiveBatches:
         return self.paths.asking(places[:n]) if n else None
 
     def _horizon(self, budget: float, end: float, behind: Callable[[float], float]) -> float:
-        """Find the level below which known places plus the cost ``behind`` them fit a budget; ``end`` at most."""
+        """Find the highest level, at most ``end``, up to which the budget pays for all places (judged by level).
+
+        It pays for the places (items in judging order) with a known level below it, and for those whose level still
+        depends on missing labels: ``behind(level)`` estimates the cost of these.
+        """
         levels, spent = self._by_level
 
         def is_paid(level: float) -> bool:
-            """True if the budget pays for all places below a level, known and unknown."""
+            """True if the budget pays for all places below a level, including those whose level is not yet known.
+
+            A place is an item in the judging order of its query.
+            """
             needed = spent[np.searchsorted(levels, level)] + behind(level)
             return bool(needed <= budget * (1 + ROUNDING))
 
@@ -183,11 +215,13 @@ class AdaptiveBatches:
 
     @cached_property
     def _behind(self) -> tuple[Ints, Ints, Floats, Floats]:
-        """For each place not yet known: its query's last known place, itself, and two shares.
+        """The places whose level still depends on missing labels, and what the plan expects of them.
 
-        The shares are relative to the last known place, over labels drawn from the model: how often the place is
-        reached, and its mean rate then. If no drawn labels reach the last known place, they are as planned without
-        labels.
+        Returns four arrays of shape (n_unknown,): the last place of the same query with a known level, and the place
+        itself, both as indices; its chance of being reached if the last known place is, and its mean rate divided by
+        that of the last known place. The last two are averages over labels drawn from the model. If no drawn labels
+        reach the last known place, they are as planned without labels. A place is an item in the judging order of its
+        query.
         """
         order, history = self.planned.order, self.planned.history
         assert history is not None
@@ -207,15 +241,21 @@ class AdaptiveBatches:
         return ends[owners], places, shares[0], shares[1]
 
     def _largest_behind(self, level: float) -> float:
-        """Return the largest possible cost, below a level, of places not yet known."""
+        """Compute the largest possible cost, in mean items, of places that may turn out to lie below a level.
+
+        The level of these places still depends on missing labels. A place is an item in the judging order of its query.
+        The mean item costs 1.
+        """
         ends, places, *_ = self._behind
         return float(self.planned.order.costs[places[self.levels[ends] < level]].sum())
 
     def _behind_at_most(self, level: float) -> float:
-        """Return a cautious estimate of the cost, below a level, of places not yet known.
+        """Estimate cautiously the cost, in mean items, of places that will turn out to lie below a level.
 
-        The larger of `_SAFETY` times the expectation over labels drawn from the model and the cost planned without
-        labels: a model that wrongly expects values to be settled early underestimates exactly this cost.
+        The level of these places still depends on missing labels. The estimate is the larger of `_SAFETY` times the
+        mean cost over labels drawn from the model, and the cost planned without labels: a model that wrongly expects
+        values to be certain early underestimates exactly this cost. A place is an item in the judging order of its
+        query. The mean item costs 1.
         """
         ends, places, alive, shares = self._behind
         counts = self.levels[ends] < level
@@ -225,6 +265,11 @@ class AdaptiveBatches:
         rates, costs = self.paths.rates[ends], self.planned.order.costs[places]
 
         def cost_of(of_ends: Floats, alive: Floats) -> float:
+            """Compute the expected cost of the places (items in judging order) below the level.
+
+            ``of_ends`` and ``alive`` are each place's rate and chance of being reached, relative to those of the last
+            place of its query with a known level.
+            """
             with np.errstate(invalid="ignore"):  # infinite level times rate 0 of a place that is never judged
                 below = np.nan_to_num(np.minimum(1.0, level * rates * of_ends)) / np.minimum(1.0, level * rates)
             return float((costs * alive * below).sum())
@@ -234,39 +279,54 @@ class AdaptiveBatches:
 
     @cached_property
     def n_complete(self) -> int:
-        """Number of complete blocks: no place below their threshold waits for a label or for its request."""
+        """Number of complete blocks (parts of the budget): no place below the level where they end needs a label.
+
+        A place is an item in the judging order of its query.
+        """
         is_open = (threshold > self.lowest_open for threshold in self._thresholds)
         return next((k for k, opened in enumerate(is_open) if opened), len(self._thresholds))
 
     @cached_property
     def waits(self) -> Bools:
-        """True for places that were requested and wait for a label, shape (n_places,)."""
+        """True for places (items in judging order) that were requested and have no label yet, shape (n_places,)."""
         return np.asarray((self.paths.batches > 0) & ~self.settled[self.planned.order.items])
 
     @cached_property
     def lowest_open(self) -> float:
-        """Lowest level of a place that waits for a label or for its request; infinite if there is none."""
+        """Lowest level of a place that still needs a label, whether it is requested or not; infinite if none does.
+
+        A place is an item in the judging order of its query.
+        """
         return float(self.levels[self.waits | self.is_next].min(initial=math.inf))
 
     @property
     def is_spent(self) -> bool:
-        """True if nothing more can be requested though a block is incomplete, because the reserve is exceeded.
+        """True if nothing more can be requested though a block (part of the budget) is incomplete.
 
-        Everything below the lowest open level is judged: the sample is read there.
+        The reserve (a tenth of the budget) is then used up. Estimates use the places (items in judging order) below
+        `lowest_open`, which are all judged.
         """
         return not self.waits.any() and self.n_complete < len(self.planned.blocks) and self.following() is None
 
     @cached_property
     def _thresholds(self) -> list[float]:
-        """Threshold level of each block."""
+        """Level (random number over rate; the judging order) at which each block (part of the budget) ends."""
         return [self.threshold(budget) for budget in self.planned.blocks]
 
     def block_at(self, level: float) -> int:
-        """Return the block of a level, from 1; the number of blocks plus 1 above all thresholds."""
+        """Return the number, from 1, of the block (part of the budget) that contains a level.
+
+        Above the last block it is the number of blocks plus 1. Items are judged by ascending level, a random number
+        over their rate.
+        """
         return 1 + bisect_right(self._thresholds, level)
 
     def selection(self, block: int) -> Selection:
-        """Return the selection below the threshold of a block, from 0, or below the lowest open level if `is_spent`."""
+        """Return the places sampled by the end of a block (a part of the budget, counted from 0).
+
+        These are the places below the level where the block ends. If the reserve was used up before (`is_spent`), they
+        are the places below the lowest one without a label. A place is an item in the judging order of its query.
+        """
         is_cut = block >= self.n_complete and self.is_spent
         order, level = self.design.order, self.lowest_open if is_cut else self._thresholds[block]
         places = np.flatnonzero(self.levels < level)
@@ -275,7 +335,11 @@ class AdaptiveBatches:
         return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)
 
     def drawn(self) -> DrawnUnits:
-        """Return the units requested so far: places of one query that a batch requests at one level form a unit."""
+        """Return the units requested so far, by batch, then by level.
+
+        A unit is what is judged at once: the places (items in the judging order) of one query that a batch requests at
+        one level.
+        """
         order, requested = self.design.order, np.flatnonzero(self.paths.batches > 0)
         owners = order.place_queries
         places = requested[np.lexsort((owners[requested], self.levels[requested], self.paths.batches[requested]))]
@@ -296,7 +360,7 @@ class AdaptiveBatches:
 
     @property
     def ended(self) -> str:
-        """Reason why nothing more is requested."""
+        """Reason why nothing more is requested, as text."""
         if not self.is_next.any():
             return "everything that can change a value is judged"
         name = self.planned.pool.query_texts[

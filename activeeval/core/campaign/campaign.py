@@ -1,4 +1,4 @@
-"""Campaign: ask for a unit to judge, tell its grades, estimate any target, replay a log.
+"""Campaign: ask for a unit (what is judged at once), tell its grades, estimate any target, replay a log.
 
 The units follow from a design and a key; their state is the fold of an append-only event log
 (`activeeval.core.judgments.state`). A live campaign appends an event and applies it, a replay applies the same events
@@ -36,6 +36,8 @@ from activeeval.core.pool import Seed, checked_key, key_of, known_digest, pool_h
 from activeeval.core.results import Estimate, Interval
 
 Judge = Callable[[str, list[str]], Sequence[int | None]]
+
+"""Maps a query id and item ids to a grade for each item; None for an item that cannot be judged."""
 
 _NOTHING = "the first block is not complete, so no estimate is possible yet"
 
@@ -99,10 +101,10 @@ class Campaign(Record):
         self._is_strict = False
 
     def in_strict_order(self) -> Self:
-        """Return the same campaign, readable up to the lowest waiting unit instead of only at the ends of blocks.
+        """Return a copy that can be estimated from all units (items judged at once) before the first ungraded one.
 
-        Valid only if units are judged strictly in the order in which they are requested: skipping units and reading
-        below the first skipped one would bias the estimate. With replacement it returns an unchanged copy.
+        Otherwise only whole blocks (parts of the budget) are used. Units must be judged strictly in order: to skip
+        units and read below the first skipped one would bias the estimate. With replacement nothing changes.
         """
         strict = copy(self)
         strict._is_strict = self.design.scheme.can_be_topped_up
@@ -110,22 +112,22 @@ class Campaign(Record):
 
     @property
     def selection(self) -> Selection:
-        """Selection from which estimates are computed: the highest complete block. Raises StateError without one."""
+        """Sampled items that estimates use: all blocks (parts of the budget) that are judged; StateError if none is."""
         return self._readable()[0]
 
     @property
     def grade_slope(self) -> GradeSlope | None:
-        """Slope of human grades on the model's expected grades, over the readable part of the sample."""
+        """Slope of human grades on the model's expected grades, over the items that estimates use (`selection`)."""
         return grade_slope(self.design, self.selection, np.asarray(self.labels.grades))
 
     @property
     def read_budget(self) -> float:
-        """Budget, in mean items, read once everything is judged: without the reserve of adaptive depth."""
+        """Budget, in mean items, that estimates use once all is judged: without a reserve (adaptive depth)."""
         return self.drawn_design.blocks[-1]
 
     @property
     def reached_budget(self) -> float:
-        """Budget from which further judgments would continue; the part read so far if nothing more can be requested."""
+        """Budget, in mean items (which cost 1), that the sample has reached: further judgments continue from there."""
         if self.design.scheme.goes_on:
             return self.selection.cost
         is_done = self.paths is not None and not self.progress.waiting and not self.goes_on
@@ -133,7 +135,7 @@ class Campaign(Record):
 
     @property
     def n_unread(self) -> int:
-        """Number of judged items above the threshold, which are not read, once nothing more can be requested."""
+        """Number of judged items that estimates leave out, as the budget ended before them; 0 while judging goes on."""
         if self.paths is None or self.progress.waiting or self.goes_on:
             return 0
         read = set(self.design.order.items[self.selection.places].tolist())
@@ -141,38 +143,38 @@ class Campaign(Record):
 
     @property
     def whole_selection(self) -> Selection:
-        """Selection once all of the sample is judged."""
+        """Sampled items that estimates use once all of the sample is judged."""
         return self.block_selection(len(self.design.blocks) - 1)
 
     @property
     def complete_block(self) -> tuple[int, float]:
-        """Number of the highest complete block, from 1, and its threshold level; 0 and 0 without one.
+        """Number, from 1, of the last block (budget part) that is judged, and the level where it ends; 0 and 0 if none.
 
-        In strict order, the threshold is the level of the lowest waiting unit.
+        Units are judged by ascending level. In strict order, the level is that of the lowest ungraded unit.
         """
         n = self.n_complete_blocks
         return (0, 0.0) if not n and not self._n_in_order() else (n, self.selection.level)
 
     def run(self, judge: Judge) -> Estimate:
-        """Judge every unit with ``judge(query_id, item_ids)``, which returns the grades, and estimate at the end."""
+        """Judge every unit by ``judge(query_id, item_ids)``, which returns grades (None: cannot judge); estimate."""
         while (unit := self.ask()) is not None:
             self.tell(unit, judge(unit.query_id, list(unit.item_ids)))
         return self.estimate()
 
     def estimate(self, target: Target | None = None, *, scope: str = "pool") -> Estimate:
-        """Estimate a target from the whole sample, or from its highest complete block.
+        """Estimate a target from the whole sample, or up to the end of its last judged block (part of the budget).
 
         Parameters
         ----------
         target : Target, optional
             Any target that the sample covers; by default the first one that it was made for.
         scope : {"pool", "population"}
-            See `activeeval.core.estimation.evaluate`.
+            The queries that the estimate is for: those of the pool, or all that these are a sample of.
 
         Raises
         ------
         StateError
-            If no block is complete: ignoring units that wait for grades would bias the estimate.
+            If no block is complete: ignoring units (items judged at once) that wait for grades would bias the estimate.
         InputError
             If an item whose label can change the target's value could not be drawn.
         """
@@ -182,7 +184,10 @@ class Campaign(Record):
     def interval(
         self, kind: IntervalKind | str, confidence: float = 0.95, target: Target | None = None, *, scope: str = "pool"
     ) -> Interval:
-        """Compute an interval of a given kind (class or name); arguments as of `estimate`, whose own interval is t."""
+        """Compute an interval of a kind, given by instance or name; other arguments and errors as of `estimate`.
+
+        Raise InputError also if the kind is unknown, or is "group-sequential" and no block (budget part) just ended.
+        """
         kind = find_interval(kind)() if isinstance(kind, str) else kind
         selection, share = self._readable()
         n, whole = self.n_complete_blocks, self.design.planned or self.design.blocks[-1]
@@ -199,7 +204,7 @@ class Campaign(Record):
     ) -> float:
         """Predict the half-width of the t interval once all of the sample is judged; arguments as of `estimate`.
 
-        NaN if the sample was gathered from a pool in chunks, which does not support a prediction.
+        It is NaN if the pool was processed in parts that do not fit in memory at once: these allow no prediction.
         """
         outlook = self.outlook(target, scope=scope)
         if outlook is None:
@@ -211,15 +216,15 @@ class Campaign(Record):
         return outlook.at_selection(self.whole_selection, confidence)
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
-        """Build the forecast of further judgments; None for a pool in chunks. Arguments as of `estimate`."""
+        """Build a forecast of the variance at larger budgets; None for a pool processed in parts. See `estimate`."""
         before = self._variances(self.readings[:-1], target, scope)
         return Outlook.of(self.design, self.selection, self.labels, target, scope, before)
 
     @property
     def readings(self) -> list[Selection]:
-        """Selections read so far, the current one last: one for the planned budget and one for every top-up.
+        """Sampled items at each interim analysis: at the planned budget, at every top-up (budget increase), and now.
 
-        A sample read before its planned budget is judged has a single reading, the current one.
+        If the planned budget is not all judged, there is a single analysis, the current one.
         """
         drawn, now = self.drawn_design, self.selection
         planned = (drawn.planned or math.inf) * (1 - ROUNDING)
@@ -227,60 +232,60 @@ class Campaign(Record):
         return [*(whole for whole in map(self.block_selection, ends) if whole.level < now.level), now]
 
     def confidence_now(self, confidence: float, target: Target | None = None, *, scope: str = "pool") -> float:
-        """Compute the confidence to use now so that the intervals of all `readings` jointly hold with ``confidence``.
+        """Compute the confidence to use now so that the intervals of all interim analyses hold jointly.
 
-        For the population it is at least that for the pool, whose interval lies within.
+        Their joint confidence is ``confidence``. For the population it is at least that for the pool (inner interval).
         """
         each = [confidence_after(variances, confidence) for variances in self._looks(target, scope)]
         return max(each, default=confidence)
 
     def p_value_now(self, p_value: float, target: Target | None = None, *, scope: str = "pool") -> float:
-        """Compute the p value that belongs to the interval of `confidence_now`, from that of a plain interval."""
+        """Adjust the p value of a single analysis for all interim analyses so far; see `confidence_now`."""
         each = [p_value_after(variances, p_value) for variances in self._looks(target, scope)]
         return max(each, default=p_value)
 
     def _looks(self, target: Target | None, scope: str) -> list[list[float]]:
-        """Return the variances at all readings, if there are several, for a scope and the scope within it."""
+        """Return variances at all interim analyses, for the pool, then ``scope`` if wider; [] if there is only one."""
         readings = self.readings
         scopes = [scope] if scope == "pool" else ["pool", scope]
         return [self._variances(readings, target, each) for each in scopes] if readings[1:] else []
 
     def _variances(self, selections: Sequence[Selection], target: Target | None, scope: str) -> list[float]:
-        """Return the variance of a target's estimate at each selection."""
+        """Return the variance of a target's estimate from each of several selections (sampled items)."""
         if not selections:
             return []
         looks = looks_at(self.design, selections, [1.0] * len(selections), self.labels, target, scope)
         return [look.evaluated.variance for look in looks]
 
     def topped_up(self, more: float) -> Campaign:
-        """Return the campaign with a larger budget: the same sample with all its judgments, and one more block."""
+        """Return the campaign with ``more`` mean items of budget: the same sample and judgments, and one more block."""
         log = [event for event in self._log if event.kind != "ended"]
         return self._rebuilt(self.grown(more), log)
 
     def grown(self, more: float) -> Design:
-        """Return the design of the sample with a larger budget: the same sample and one more block."""
+        """Return the design with ``more`` mean items of budget; raises InputError if it cannot be topped up."""
         grown, before = self.drawn_design.topped_up(more), self.drawn_design
         if self.paths is None or grown.budget is None or before.budget is None:
             return grown
         return replace(grown, blocks=(*before.blocks, grown.budget * before.blocks[-1] / before.budget))
 
     def believing(self, design: Design) -> Self:
-        """Return the campaign, with all its judgments, under another design of the same order (other predictions)."""
+        """Return the campaign, with all its judgments, under another design: other predictions, same judging order."""
         return self._rebuilt(design, self._log)
 
     @property
     def ways(self) -> dict[str, Any]:
-        """Options of adaptive depth, as the constructor takes them."""
+        """The constructor's options for adaptive depth (labels decide how deep to judge), with their current values."""
         return {"paths": self.paths, "by_batches": self.by_batches, "surely": self.surely}
 
     def unjudged(self, rules: Rules | None = None) -> Campaign:
-        """Return the campaign without any judgments, optionally with other rules."""
+        """Return the campaign without any judgments, optionally with other rules of judging."""
         return Campaign(self.drawn_design, key=int(self.key), rules=rules or self.rules, **self.ways)
 
     def following(self) -> tuple[Campaign, bool]:
-        """Return the campaign after drawing the batch that its labels determine, and True if there was one.
+        """Draw the next batch of items that the labels determine; return the new campaign, and True if it has a batch.
 
-        Without a new batch, the campaign keeps the rates fixed so far, which no correction changes.
+        Without a batch, the new campaign fixes the sampling rates found so far: later corrections do not change them.
         """
         following = self.believing(self.drawn_design)
         return following, following.go_on()
@@ -310,7 +315,8 @@ class Campaign(Record):
         Raises
         ------
         StateError
-            If its units are not those of the design and the key, or an event names an item outside them.
+            If its units (items judged at once) are not those of the design and the key, or an event names an item
+            outside them.
         InputError
             If the log contains something other than an event, or a grade off the scale.
         """
@@ -323,7 +329,7 @@ class Campaign(Record):
         return campaign
 
     def _readable(self) -> tuple[Selection, float]:
-        """Return the selection that may be read, and its share of the planned budget."""
+        """Return the sampled items that estimates may use now, and their share of the budget; StateError if none."""
         blocks, n = self.design.blocks, self.n_complete_blocks
         n_in_order, n_units = self._n_in_order(), len(self.drawing.queries)
         if n_in_order and (n == 0 or self.drawing.block_ends[n - 1] < n_units):
@@ -336,11 +342,11 @@ class Campaign(Record):
         return self.block_selection(max(n, 1) - 1), (blocks[n - 1] / blocks[-1] if n else 0.0)
 
     def _n_in_order(self) -> int:
-        """Count the units below the lowest waiting one; 0 if only whole blocks may be read."""
+        """Count the units before the first ungraded one; 0 if estimates may use only whole blocks (budget parts)."""
         return self._labels.n_below_lowest if self._is_strict and self.paths is None else 0
 
     def _incomplete(self) -> StateError:
-        """Build the error for a campaign in which nothing may be read yet."""
+        """Build the error that says why no estimate is possible yet."""
         if self._is_strict:
             return StateError("the lowest unit waits for grades, so no estimate is possible yet")
         if self.paths is not None:
@@ -356,7 +362,7 @@ class Campaign(Record):
         return StateError(f"{_NOTHING}: of its {end} units {left}")
 
     def _incomplete_batch(self) -> StateError:
-        """Build the same error for a campaign with adaptive depth."""
+        """Build the error that says, with adaptive depth, why no estimate is possible yet."""
         if not (n := self.progress.waiting + sum(len(unit.items) for unit in self.planned[len(self.units) :])):
             return UndrawnError(f"{_NOTHING}: the labels so far determine the next batch: draw it first")
         waiting = next(unit for unit in self.planned if unit.number > len(self.units) or self.n_open(unit))

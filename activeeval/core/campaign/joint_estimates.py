@@ -38,7 +38,7 @@ from activeeval.core.types import Floats
 def read_together(
     campaigns: Sequence[Campaign], targets: Sequence[Target | None], scope: str = "pool", *, is_campaign: bool = False
 ) -> Estimate:
-    """Estimate a target from several rounds together.
+    """Estimate a target from several rounds (samples drawn one after the other, each knowing earlier labels) together.
 
     Parameters
     ----------
@@ -47,6 +47,7 @@ def read_together(
     targets : sequence of Target or None
         The target in each round; by default the first one that the round was made for.
     scope : {"pool", "population"}
+        The queries that the estimate is for: those of the pool, or all that these are a sample of.
     is_campaign : bool
         If True, each round was drawn with all grades of its time: a missing grade arrived later, for an item that
         could not be judged before. If False, a missing grade is an error of the caller.
@@ -78,7 +79,11 @@ def read_together(
 
 
 def _degrees_of_choice(of_pool: Estimate, wide: Estimate) -> float:
-    """Compute the degrees of freedom of the variance added by the choice of the pool (inverse of `joint_degrees`)."""
+    """Compute the degrees of freedom of the variance that the pool's queries, as a sample of all queries, add.
+
+    ``of_pool`` and ``wide`` are estimates of the same sample, for the pool and for the population. Satterthwaite's
+    formula (`joint_degrees`), which combines the degrees of freedom of the two parts, is solved for the added part.
+    """
     pool, added = of_pool.std_error**2, _difference(wide.std_error, of_pool.std_error)
     if not added > 0 or not math.isfinite(added):
         return wide.degrees_of_freedom
@@ -88,11 +93,11 @@ def _degrees_of_choice(of_pool: Estimate, wide: Estimate) -> float:
 
 
 def round_weights(campaigns: Sequence[Campaign], target: Target | None = None) -> Floats:
-    """Compute the weights of rounds: `planned_weights` of their budgets.
+    """Compute the weights of rounds in the joint estimate, shape (n_rounds,), planned from their budgets.
 
-    If rounds have different costs, their mean items differ. A later round's budget then counts as a share: of the cost
-    of judging everything left in that round, and so of the cost left in the first round's units. A budget given as a
-    share makes weights that depend on neither measured times nor labels.
+    If the item costs of rounds differ, so does the unit of their budgets (the mean item). A later budget is then
+    converted: as a share of the cost of everything that was not judged yet, which is applied to the first round's
+    costs. So a budget given as a share makes weights that depend on neither measured times nor labels.
     """
     first = campaigns[0].design
     budgets = [campaign.design.budget or 0.0 for campaign in campaigns]
@@ -109,7 +114,7 @@ def round_weights(campaigns: Sequence[Campaign], target: Target | None = None) -
 
 
 def _has_same_costs(pool: QueryPool, other: QueryPool) -> bool:
-    """True if all costs of two pools agree up to the unit."""
+    """True if the costs of two pools are equal up to a common factor."""
     ratio = pool.item_costs.mean() / other.item_costs.mean()
     return np.allclose(pool.item_costs, ratio * other.item_costs) and np.allclose(
         pool.query_costs, ratio * other.query_costs
@@ -117,17 +122,29 @@ def _has_same_costs(pool: QueryPool, other: QueryPool) -> bool:
 
 
 def planned_weights(design: Design, budgets: Sequence[float], target: Target | None = None) -> Floats:
-    """Compute the weights of rounds of these budgets, planned with the first round's design; see the module.
+    """Compute the weights of rounds from their budgets, planned with the first round's design.
+
+    With V(Λ) the variance planned for one sample of the budget Λ, the first t weights sum to V(total) / V(budgets 1 to
+    t): each weight is the share of the information 1/V that the round adds.
 
     Parameters
     ----------
+    design : Design
+        Of the first round.
     budgets : sequence of float
-        In mean items.
+        Of each round, in mean items (the mean item of the pool costs 1).
+    target : Target, optional
+        By default the first one that the design was made for.
 
     Returns
     -------
     ndarray, shape (n_rounds,)
         At least 0, with the sum 1.
+
+    Raises
+    ------
+    InputError
+        If the design draws with replacement, or does not cover the target.
     """
     if not design.scheme.is_planned:
         raise InputError(f"rounds go by levels: {design.name!r} draws with replacement")
@@ -141,8 +158,10 @@ def planned_weights(design: Design, budgets: Sequence[float], target: Target | N
 def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
     """Combine estimates of rounds with given weights into one estimate.
 
-    The value is Σ w R̂, the variance Σ w² V̂, with Satterthwaite's 1/df = Σ (w² V̂)² / df / V̂². V* is computed as for one
-    sample, from V̂ and the planned Σ w² V_plan. A round without observed spread contributes its substitute variance.
+    The value is Σ w_t R̂_t, with R̂_t the estimates, and the variance is V̂ = Σ w_t² V̂_t, with Satterthwaite's degrees
+    of freedom, 1/df = Σ (w_t² V̂_t)² / df_t / V̂². The variance planned before judging, Σ w_t² V_plan,t, replaces V̂ in
+    part if a sample shows too little spread (`supported`). A round whose queries show no spread contributes its
+    reported variance.
 
     Parameters
     ----------
@@ -150,6 +169,11 @@ def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
         Of one target, for the pool, each uncorrelated with those before.
     weights : array of float, shape (n_rounds,)
         Independent of the labels of these rounds; the sum is 1.
+
+    Raises
+    ------
+    InputError
+        If the weights are not one number from 0 on for each estimate, with the sum 1.
 
     Examples
     --------
@@ -197,13 +221,16 @@ def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
 
 
 def _observed_error(estimate: Estimate) -> float:
-    """Return the observed standard error of a sample, or its substitute if the sample shows no spread."""
+    """Return the observed standard error; the reported one if it is unknown or infinite (the sample has no spread)."""
     observed = estimate.observed_error
     return estimate.std_error if observed is None or math.isinf(observed) else observed
 
 
 def check_closed(campaign: Campaign, number: int) -> None:
-    """Raise StateError unless a round is judged to its end: an incomplete round would bias everything that follows."""
+    """Raise StateError unless a round is judged to its end; ``number`` names it in the message, from 1.
+
+    An incomplete round would bias everything that follows.
+    """
     n_waiting, n_more = len(campaign.waiting), len(campaign.planned) - len(campaign.units)
     if n_waiting or n_more:
         reason = f"{n_waiting} units wait and {n_more} were not requested"
@@ -213,7 +240,12 @@ def check_closed(campaign: Campaign, number: int) -> None:
 
 
 def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None], *, knows_all: bool = False) -> None:
-    """Raise InputError unless campaigns are rounds of one pool and target, in order, with different random numbers."""
+    """Raise InputError unless campaigns are rounds of one pool and target, in order, with different random numbers.
+
+    If ``knows_all`` is False, also raise InputError if a round was drawn without a grade of the round before; True
+    means that each round had all grades of its time, and such a grade arrived later. A target None is the first one
+    that the round was made for.
+    """
     first = campaigns[0].design
     of_rounds = [c.design.target if t is None else t for c, t in zip(campaigns, targets, strict=True)]
     hashes = pool_hashes(first.pool)
@@ -249,12 +281,20 @@ def _is_same_question(target: Target, other: Target) -> bool:
 
 
 def _difference(of_scope: float, of_pool: float) -> float:
-    """Compute the variance that the choice of the pool adds; 0 if the pool's variance is infinite (unknown)."""
+    """Compute the variance that the pool's queries, as a sample of all queries, add: of_scope² − of_pool².
+
+    ``of_scope`` and ``of_pool`` are the standard errors for a scope and for the pool. The result is 0 if the latter is
+    infinite (unknown).
+    """
     return of_scope**2 - of_pool**2 if math.isfinite(of_pool) else 0.0
 
 
 def _cannot(parts: Sequence[tuple[float, Estimate]]) -> Unjudgeable | None:
-    """Combine the bounds over items that rounds could not judge: estimates at their lowest and highest grades."""
+    """Combine the rounds' bounds for items that cannot be judged; None if there are no such items.
+
+    The bounds of a round are its smallest and largest estimate over all grades of these items. ``parts`` are pairs of
+    the weight and the estimate of each round.
+    """
     missing = [estimate.cannot for _, estimate in parts if estimate.cannot is not None]
     if not missing:
         return None

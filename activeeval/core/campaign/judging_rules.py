@@ -26,6 +26,11 @@ class Rules:
         below the lowest waiting item. False: any order within a block, and the sample is read at the ends of blocks.
     adjudicate : bool
         True if an item on which its two judges disagree waits for a third.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or `adjudicate` is set without two judges per item.
     """
 
     judges_per_item: int = 1
@@ -35,6 +40,7 @@ class Rules:
     adjudicate: bool = False
 
     def __post_init__(self) -> None:
+        """Raise InputError unless all values are in range and fit together."""
         one_of(self.policy, POLICIES, "policy")
         for name in ("judges_per_item", "lease_s"):
             whole_number(getattr(self, name), name, 1)

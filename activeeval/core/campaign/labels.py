@@ -27,12 +27,16 @@ class Progress(NamedTuple):
 
 
 class Labels:
-    """Labels of the items of all drawn units, and which items wait; updated item by item.
+    """Labels of the items of all requested units, updated item by item.
+
+    A unit is what is judged at once: items of one query. An item waits until it has enough grades; then it is judged,
+    or unjudgeable if no judge could grade it. Items are given by their index in the pool.
 
     Parameters
     ----------
     design : Design
     rules : Rules
+        Number of judges per item, and aggregation of their grades.
     """
 
     def __init__(self, design: Design, rules: Rules) -> None:
@@ -48,21 +52,22 @@ class Labels:
         self._n_open_of_block = Counter[int]()
 
     def add(self, unit: Unit) -> None:
-        """Add a drawn unit, all of whose items wait."""
+        """Add a requested unit (items judged at once); all of its items wait for grades."""
         self._units.append(unit)
         self._unit_of |= dict.fromkeys(unit.items, unit)
         self._n_open[unit.number] = len(unit.items)
         self._n_open_of_block[unit.block] += len(unit.items)
 
     def judge(self, item: int, grades: Mapping[str, int], decided: int | None = None) -> None:
-        """Update the label of an item from all its grades by judge; `CANNOT` marks a judge who could not judge it.
-
-        The item waits if there are too few grades.
+        """Replace the label of an item by that of all its grades; the item waits if there are too few.
 
         Parameters
         ----------
+        grades : mapping of str to int
+            All current grades of the item by judge; `CANNOT` if the judge could not judge it.
         decided : int, optional
-            An adjudicated grade, which replaces the aggregation once the item does not wait.
+            The grade that the lead has decided (adjudicated), in place of the aggregated one once the item does not
+            wait.
         """
         unit, was_settled = self._unit_of[item], item in self._given
         is_differing = self._rules.adjudicate and needs_third(list(grades.values()))
@@ -80,7 +85,7 @@ class Labels:
             self._n_open_of_block[unit.block] += more
 
     def _settle(self, item: int, grades: tuple[int, ...]) -> None:
-        """Aggregate the grades of a complete item by the policy."""
+        """Set the label of an item that is complete, aggregated by the policy; without grades it is unjudgeable."""
         self._grades[item] = one_grade(grades, self._rules.policy)
         if not grades:
             self._cannot.add(item)
@@ -89,50 +94,50 @@ class Labels:
 
     @property
     def units(self) -> list[Unit]:
-        """All drawn units, in order."""
+        """All requested units (items judged at once), in order."""
         return self._units
 
     def unit_of(self, item: int) -> Unit | None:
-        """Return the unit of a drawn item; None for other items."""
+        """Return the unit (items judged at once) of an item, given by index; None if it was not requested."""
         return self._unit_of.get(item)
 
     def n_open(self, unit: Unit) -> int:
-        """Count the items of a drawn unit that wait for a judgment."""
+        """Count the items of a requested unit that wait for enough judgments."""
         return self._n_open[unit.number]
 
     @property
     def is_open(self) -> bool:
-        """True if an item of any drawn unit waits for a judgment."""
+        """True if an item of any requested unit waits for a judgment."""
         return any(self._n_open_of_block.values())
 
     def waits(self, unit: Unit) -> bool:
-        """True if an item of a drawn unit waits for a judgment."""
+        """True if an item of this requested unit waits for a judgment."""
         return self._n_open[unit.number] > 0
 
     def n_complete(self, n_blocks: int) -> int:
-        """Count the first blocks, of ``n_blocks``, without waiting items."""
+        """Count the blocks (parts of the sample) before the first one with a waiting item; ``n_blocks`` if none."""
         waits = (k for k in range(n_blocks) if self._n_open_of_block[k + 1])
         return next(waits, n_blocks)
 
     @property
     def n_below_lowest(self) -> int:
-        """Number of units below the lowest waiting one."""
+        """Number of units (items judged at once) before the first one with a waiting item, in the order requested."""
         waits = (k for k, unit in enumerate(self._units) if self._n_open[unit.number])
         return next(waits, len(self._units))
 
     @property
     def settled(self) -> frozenset[int]:
-        """Positions of the items that are judged or cannot be judged."""
+        """Indices in the pool of the items that are judged or cannot be judged."""
         return frozenset(self._given)
 
     @property
     def cannot(self) -> list[int]:
-        """Positions of the items that cannot be judged, ascending."""
+        """Indices in the pool of the items that cannot be judged, ascending; also those of a continued sample."""
         return sorted({*self._cannot, *self._design.scheme.unjudgeable.tolist()})
 
     @property
     def progress(self) -> Progress:
-        """Numbers of drawn items that are judged, waiting, and unjudgeable."""
+        """Numbers of requested items that are judged, waiting, and unjudgeable."""
         n_settled, n_cannot = len(self._given), len(self._cannot)
         return Progress(n_settled - n_cannot, len(self._unit_of) - n_settled, n_cannot)
 
@@ -143,12 +148,18 @@ class Labels:
 
     @property
     def grades(self) -> Ints:
-        """Aggregated grade of each item, shape (n_items,), −1 for none; otherwise as `SoftLabels.grades`."""
+        """Aggregated grade of each item, shape (n_items,); −1 without one.
+
+        An item whose judges disagree under the mean-gain policy has the lower median of their grades.
+        """
         return self._grades.copy()
 
     @property
     def soft(self) -> SoftLabels:
-        """Label of each item; under the mean-gain policy, items with disagreement keep all their grades."""
+        """Label of each item: its aggregated grade.
+
+        Under the mean-gain policy, an item whose judges disagree keeps all their grades; its gain is their mean gain.
+        """
         top = self._design.max_grade
         if top is None:  # open scale: use the largest grade seen so far
             seen = (grade for grades in self._given.values() for grade in grades.values())
@@ -159,7 +170,19 @@ class Labels:
 def grades_of_place(
     unit: Unit, doc: str, judgments: Mapping[str, Event], judging: Judging
 ) -> Iterator[tuple[int, dict[str, int]]]:
-    """Yield each item that judgments of a document refer to, with its grades by judge."""
+    """Yield each item (index in the pool) that judgments of a document refer to, with its grades by judge.
+
+    Parameters
+    ----------
+    unit : Unit
+        The unit that contains the document.
+    doc : str
+        Id of the document.
+    judgments : mapping of str to Event
+        Current judgments of the document by judge.
+    judging : Judging
+        Form of the judgments: what a judge answers, and which items an answer grades.
+    """
     items = dict(zip(unit.item_ids, unit.items, strict=True))
     for item_id, grades in judging.grades(doc, unit.item_ids, judgments).items():
         yield items[item_id], grades

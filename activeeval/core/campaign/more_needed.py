@@ -1,4 +1,7 @@
-"""Advice on an open difference: how large a top-up, how many waiting items or how many more queries should decide it.
+"""Advice on an undecided difference: how large a top-up, how many waiting items or how many more queries decide it.
+
+A top-up is a larger budget for the same sample; a reading is an estimate while the sample grows; an outlook predicts
+the variance at larger budgets.
 
 Only this module computes an answer's `activeeval.core.answers.MoreNeeded`. The deciding half-width is that of
 `activeeval.core.answers.wanted_half_width`. A top-up based on this advice is a further interim analysis, whose interval
@@ -45,10 +48,14 @@ _MOST_QUERIES, _CLOSE = 2.0**40, 1.0001
 def needed_of_sample(
     campaign: Campaign, target: Target, estimate: Estimate, interval: Interval, margin: float = 0.0
 ) -> MoreNeeded | None:
-    """Estimate the judgments needed to decide a difference that a judged sample leaves open; None if unknown.
+    """Estimate the judgments needed to decide a difference that a judged sample leaves undecided; None if unknown.
+
+    A difference is decided if its interval is wholly above, below or within the margin around 0.
 
     Parameters
     ----------
+    target : Target
+        The difference, of which ``estimate`` is the estimate.
     interval : Interval
         The deciding interval, without allowance for unjudgeable items: if these alone leave the difference open, no
         judgments can decide it.
@@ -86,18 +93,22 @@ def needed_of_outlook(
     scale: float = 1.0,
     waiting: int = 0,
 ) -> MoreNeeded | None:
-    """Estimate the judgments that bring the interval of a further interim analysis to a half-width.
+    """Estimate the judgments that bring the interval of a further interim analysis to a half-width; None if unknown.
 
     Parameters
     ----------
-    wanted : float
-        The half-width.
+    outlook : Outlook
+        Prediction of the variance at larger budgets.
+    wanted, confidence : float
+        The half-width, and the confidence of the interval.
     budget : float
-        Cost of the part of the sample read so far, in mean items.
+        Cost of the part of the sample read so far, in mean items (the mean item costs 1).
     least : float
         Smallest top-up that surely adds a unit: the cost of the most expensive one.
     scale : float
-        Ratio of a budget to the part of it that is read; above 1 with a reserve.
+        Ratio of a budget to the part of it that is read; above 1 with a reserve (adaptive depth).
+    waiting : int
+        Number of requested items without a grade.
     """
     left = max(outlook.order.cost - budget, 0.0)
     total = outlook.budget_for(wanted, confidence)
@@ -105,7 +116,7 @@ def needed_of_outlook(
         return _of_more_queries(outlook, wanted, confidence, left, waiting)
 
     def rounded(whole: float) -> float:
-        """Convert a whole budget into a top-up, rounded up to two digits."""
+        """Convert a total budget into a top-up (additional budget), rounded up to two digits, at most what is left."""
         return float(min(about(max((whole - budget) * scale, least)), math.ceil(left)))
 
     more = rounded(total)
@@ -127,12 +138,18 @@ def needed_of_outlook(
 
 
 def needed_of_queries(estimate: Estimate, interval: Interval, margin: float = 0.0) -> MoreNeeded | None:
-    """Estimate how many more queries like these decide a difference that stays open with all items judged.
+    """Estimate how many more queries like these decide a difference that stays undecided with all items judged.
+
+    Returns None if the number is unknown.
 
     Parameters
     ----------
-    interval, margin
-        As of `needed_of_sample`.
+    estimate : Estimate
+        The difference.
+    interval : Interval
+        The interval of the estimate that has to decide it.
+    margin : float
+        The largest difference that does not matter, in the unit of the measure.
     """
     is_below = _is_below(estimate.value, margin)
     half = estimate.value - interval.low if is_below else interval.high - estimate.value
@@ -141,7 +158,9 @@ def needed_of_queries(estimate: Estimate, interval: Interval, margin: float = 0.
 
 
 def more_queries(half: float, wanted: float, n: float, confidence: float) -> MoreNeeded | None:
-    """Compute how many queries reduce a half-width from n queries to ``wanted``; None if not computable.
+    """Compute how many more queries reduce the half-width ``half``, which n queries gave, to ``wanted``.
+
+    Returns None if it is no reduction, a number is not finite, or too many queries are needed.
 
     Examples
     --------
@@ -166,10 +185,19 @@ def more_queries(half: float, wanted: float, n: float, confidence: float) -> Mor
 def _of_more_queries(
     outlook: Outlook, wanted: float, confidence: float, left: float, waiting: int
 ) -> MoreNeeded | None:
-    """Advise more queries, with the half-width left once everything in the present ones is judged.
+    """Advise how many more queries to add, all of them judged; None if their number is unknown.
 
-    With replacement, if a new sample that pays for everything decides the difference, advise that instead: it draws
-    nothing twice.
+    The advice also states the half-width that is left once everything in the present queries is judged. If the sample
+    was drawn with replacement and to judge everything decides the difference, that is advised instead.
+
+    Parameters
+    ----------
+    wanted, confidence : float
+        The half-width that decides, and the confidence of the interval.
+    left : float
+        Cost of what is not judged yet, in mean items (the mean item costs 1).
+    waiting : int
+        Number of requested items without a grade.
     """
     half = outlook.topped_up(math.inf, confidence)[1]
     if half <= wanted and left > 0 and not outlook.can_grow:
@@ -187,7 +215,12 @@ def _of_more_queries(
 
 
 def _chance(outlook: Outlook, budget: float, wanted: float, confidence: float) -> float:
-    """Compute the probability that a top-up to a budget decides the difference."""
+    """Compute the probability that judging on to a total ``budget`` (in mean items) decides the difference.
+
+    ``wanted`` is the half-width that decides if the estimate stays the same. The later estimate is taken to be normal
+    around the present one, with the variance V₂ (1 − V₂/V₁) for variances V₁ now and V₂ then, moved up by `LEAN`. The
+    mean item costs 1.
+    """
     later, half = outlook.topped_up(budget, confidence)
     moves = later * max(1 - later / outlook.variance, 0.0) if outlook.can_grow else later
     if moves <= 0:
@@ -197,7 +230,11 @@ def _chance(outlook: Outlook, budget: float, wanted: float, confidence: float) -
 
 
 def _wanted(estimate: Estimate, interval: Interval, margin: float) -> float:
-    """Compute the half-width that decides despite unjudgeable items; 0 if none does or the difference is decided."""
+    """Compute the half-width that would decide the difference despite unjudgeable items.
+
+    It is 0 if no half-width does, the estimate is not reliable, or the difference is decided already. ``margin`` is the
+    largest difference that does not matter.
+    """
     is_finite = math.isfinite(interval.high - interval.low) and estimate.is_supported
     ends = (interval.low, interval.high)
     if not is_finite or verdict_of(estimate.value, *ends, margin, scope=estimate.scope) != "undecided":
@@ -210,5 +247,5 @@ def _wanted(estimate: Estimate, interval: Interval, margin: float) -> float:
 
 
 def _is_below(value: float, margin: float) -> bool:
-    """True if the lower end of the interval decides."""
+    """True if the value is above −margin, so that the lower end of its interval decides the difference."""
     return value > -margin

@@ -1,4 +1,7 @@
-"""Forecast from a judged sample: half-widths at other levels, and budgets for a half-width.
+"""Forecast from a judged sample: half-widths at larger budgets, and budgets for a half-width.
+
+A sampling level T is how far a sample has come: a place of rate r is judged with probability min(1, T r). A reading, or
+interim analysis, is an estimate while the sample grows; readings of one sample share the error probability.
 
 A top-up based on a reading is an interim analysis: its interval is that of
 `activeeval.core.estimation.confidence_after`. The next run of a watch has its own error; its new labels are assumed to
@@ -30,13 +33,15 @@ _CLOSE, _LEAST = 1.0005, 1e-6
 class Outlook:
     """The variance of an estimate, and how it falls as more of the sample's order is judged.
 
-    The pool's part falls as planned between the two levels; degrees of freedom grow with the queries. After a quarter
+    Of the variance, the part from sampling within the pool falls as planned from one level to the other; degrees of
+    freedom grow with the number of queries. After a quarter
     of a budget, the medians of predicted half-widths at its end were .85 to 1.3 times the actual ones (five methods,
     one ranking or two, MQ2008).
 
     Attributes
     ----------
     reading : Reading
+        What the estimator needs of the target besides the labels.
     order : Order
         The planned order; with adaptive depth, its average over labels drawn from the model.
     now : Selection
@@ -52,7 +57,7 @@ class Outlook:
     matters : array of bool
         True for places of the order whose label can change the value.
     planned : float
-        The pool's variance planned at the current level.
+        Variance from sampling within the pool, as planned at the current level.
     can_grow : bool
         True if a larger sample contains this one.
     has_looks : bool
@@ -86,7 +91,20 @@ class Outlook:
         scope: str,
         before: Sequence[float] = (),
     ) -> Self | None:
-        """Build the forecast of a judged selection; None for a pool in chunks, which does not support it."""
+        """Build the forecast from a judged selection; None for a pool that is processed in parts.
+
+        Parameters
+        ----------
+        now : Selection
+            The judged places (items in the judging order of their query).
+        labels : ndarray of int64, shape (n_items,), or SoftLabels
+        target : Target or None
+            None is the first one that the design was made for.
+        scope : {"pool", "population"}
+            The queries that the estimate is for: those of the pool, or all that these are a sample of.
+        before : sequence of float
+            The variance at each earlier interim analysis that was followed by a larger budget.
+        """
         if design.order.larger_pool is not None:
             return None
         reading = design.reading(target)
@@ -132,26 +150,30 @@ class Outlook:
         return self._half_width(variance, self.degrees_of_freedom * share, confidence, self.before)
 
     def at_budget(self, budget: float, confidence: float) -> float:
-        """Predict the half-width of the t interval of this sample at a budget in mean items."""
+        """Predict the half-width of the t interval once this sample is judged up to a total budget, in mean items.
+
+        The mean item costs 1.
+        """
         return self._half_width(*self._at(budget), confidence, self.before)
 
     def topped_up(self, budget: float, confidence: float) -> tuple[float, float]:
-        """Predict variance and half-width after a top-up to a budget in mean items, as a further interim analysis.
+        """Predict the variance and the half-width if the sample is judged up to a larger total budget, in mean items.
 
-        Draws with replacement cannot grow: for them it is a new sample and its first analysis.
+        The half-width allows for the present analysis, as an interim one. A sample drawn with replacement cannot grow:
+        for it the prediction is for a new sample of that budget. The mean item costs 1.
         """
         return self._looked(self._at(budget), confidence)
 
     def budget_for(self, half_width: float, confidence: float, factor: float = 1.0) -> float:
-        """Compute the budget, in mean items, at which a top-up should bring the t interval to a half-width.
+        """Compute the total budget, in mean items, at which the t interval should have a half-width.
 
-        Infinite if judging the whole pool is not enough; with replacement, if draws at the cost of the whole pool are
-        not.
+        It is infinite if judging the whole pool is not enough, or, with replacement, if draws at that cost are not. The
+        mean item costs 1.
 
         Parameters
         ----------
         factor : float
-            Ratio of the pool's part of the variance to its prediction.
+            Assumed ratio of the variance from sampling within the pool to its prediction.
         """
         at = self._at_level if self.can_grow else self._at_draws
         lowest, highest = self.now.level, self._highest
@@ -172,50 +194,79 @@ class Outlook:
         return self.pool_size * (self.topped_up(math.inf, confidence)[1] / half_width) ** 2
 
     def _at(self, budget: float) -> tuple[float, float]:
-        """Predict variance and degrees of freedom at a budget in mean items; infinite: once everything is judged."""
+        """Predict variance and degrees of freedom at a total budget in mean items; infinity judges everything.
+
+        The mean item costs 1.
+        """
         if math.isinf(budget) or (self.can_grow and budget >= self.order.cost):
             return self.of_scope, self.of_census
         return self._at_level(self.order.level_for(budget - self._beyond)) if self.can_grow else self._at_draws(budget)
 
     def _at_level(self, amount: float, factor: float = 1.0) -> tuple[float, float]:
-        """Predict variance and degrees of freedom at a level."""
+        """Predict variance and degrees of freedom at a sampling level.
+
+        Parameters
+        ----------
+        amount : float
+            The level T: a place (item in the judging order) of rate r is judged with probability min(1, T r).
+        factor : float
+            Assumed ratio of the variance from sampling within the pool to its prediction.
+        """
         n = max(float(self.order.inclusion_probs(amount)[0].sum()), 1.0)
         freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
         return self._left_of(factor * self._falls_to(amount)), freedom
 
     def _at_draws(self, amount: float, factor: float = 1.0) -> tuple[float, float]:
-        """Predict variance and degrees of freedom of draws with replacement, whose variance falls with their number."""
+        """Predict variance and degrees of freedom of draws with replacement at the cost ``amount``, in mean items.
+
+        The variance is inversely proportional to the cost. ``factor`` is the assumed ratio of the variance from
+        sampling within the pool to its prediction. The mean item costs 1.
+        """
         share = self.spent / max(amount, 1.0)
         return self._left_of(factor * share), self.degrees_of_freedom / share
 
     @cached_property
     def _beyond(self) -> float:
-        """Cost spent above the mean cost of the level, for schemes with a fixed level and a random cost; else 0."""
+        """Spent cost minus the expected cost at the sampling level reached, in mean items (the mean item costs 1).
+
+        It is 0 unless the sample was drawn at a fixed level, which leaves its cost to chance. At the sampling level T,
+        a place of rate r is judged with probability min(1, T r).
+        """
         return 0.0 if self.has_looks else self.spent - self.order.expected_cost(self.now.level)
 
     @cached_property
     def _highest(self) -> float:
-        """Level at which everything is judged."""
+        """Sampling level T at which everything is judged: T times the smallest positive rate is 1."""
         rates = np.concatenate((self.order.place_rates, self.order.query_rates))
         return float(1 / rates[rates > 0].min())
 
     def _looked(self, at: tuple[float, float], confidence: float) -> tuple[float, float]:
-        """Return variance and half-width of a further interim analysis."""
+        """Return the variance and the half-width of a further interim analysis.
+
+        ``at`` is its variance and degrees of freedom. The half-width allows for all analyses before it.
+        """
         now = (self.variance,) if self.of_pool > 0 else ()  # no analysis follows if everything is judged
         looks = (*self.before, *now) if self.has_looks else ()
         return at[0], self._half_width(*at, confidence, looks)
 
     def _falls_to(self, at: float) -> float:
-        """Compute the share of the pool's variance left at a level."""
+        """Compute the share of the present variance from sampling within the pool that is left at a sampling level.
+
+        It is the variance planned at the level ``at`` divided by the one planned at the present level. At the sampling
+        level T, a place of rate r is judged with probability min(1, T r).
+        """
         if self.planned <= 0:
             return 1.0
         return max(self.order.planned_variance(at, self.matters) / self.planned, 0.0)
 
     def _left_of(self, share: float) -> float:
-        """Compute the variance if a share of the pool's part is left."""
+        """Compute the variance if a share of its part from sampling within the pool is left; the other part stays."""
         return (self.of_pool * share if share > 0 else 0.0) + self.of_scope
 
     def _half_width(self, variance: float, freedom: float, confidence: float, looks: Sequence[float]) -> float:
-        """Compute the t half-width that is valid after earlier analyses."""
+        """Compute the t half-width that is valid after earlier interim analyses, whose variances are ``looks``.
+
+        ``freedom`` is the degrees of freedom of the estimate with this variance.
+        """
         each = confidence_after((*looks, variance), confidence)
         return float(half_widths(np.array(variance), np.array(freedom), each))

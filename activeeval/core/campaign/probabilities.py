@@ -11,12 +11,13 @@ from activeeval.core.campaign.campaign import Campaign
 def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArray[np.float64]:
     """Compute the probability that each item of the pool is in the sample, shape (n_items,); 1 for known grades.
 
-    With adaptive depth, it uses the rates known so far, and is 0 for places whose rates are not known.
+    With adaptive depth, it uses the sampling rates that labels have determined so far; it is 0 for other items.
 
     Parameters
     ----------
     level : float, optional
-        The threshold; by default that of the whole sample (with adaptive depth, as known so far).
+        Sampling level T of the sample: an item of rate r is taken with probability min(1, T r). By default that of the
+        whole sample (with adaptive depth, as known so far).
     """
     design = campaign.design
     probabilities = np.zeros(design.pool.n_items)

@@ -1,4 +1,7 @@
-"""Estimates from a judged sample: value and variance, bounds for unjudgeable items, interim analyses."""
+"""Estimates from a judged sample: value and variance, bounds for unjudgeable items, interim analyses.
+
+A selection is the set of places (items in the judging order of their query) that a sample has taken.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +46,25 @@ def read(
 
     Parameters
     ----------
+    selection : Selection
+        The judged places (items in the judging order of their query).
     labels : ndarray of int64, shape (n_items,), or SoftLabels
         Labels of the selected items; −1 for an item that cannot be judged.
     cannot : sequence of int
-        Items that cannot be judged.
+        Items that cannot be judged, as indices: the estimate gets bounds that allow for any grade of these.
+    target : Target, optional
+        By default the first one that the design was made for.
+    scope : {"pool", "population"}
+        The queries that the estimate is for: those of the pool, or all that these are a sample of.
     share : float
         Share of the planned budget that has been judged.
+
+    Raises
+    ------
+    InputError
+        If an item that the target needs could not be drawn, or the scope is unknown.
+    StateError
+        If nothing has been judged yet.
     """
     reading = design.reading(target)
     selection = of_target(reading, selection)
@@ -74,7 +90,11 @@ def read(
 
 
 def of_target(reading: Reading, selection: Selection) -> Selection:
-    """Restrict a selection to the queries of a target's segment."""
+    """Restrict a selection (judged places) to the queries of the target's segment, and its cost to theirs.
+
+    A target without a segment is for all queries: the selection is returned as it is. A place is an item in the judging
+    order of its query.
+    """
     within, order = reading.target.within, reading.order
     if within is None:
         return selection
@@ -84,9 +104,11 @@ def of_target(reading: Reading, selection: Selection) -> Selection:
 
 
 def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution, ...]:
-    """Return a warning if one query holds much of the sampling variance, because the others then show little of it.
+    """Return a warning if one query has much of the sampling variance expected at a sampling level, else ().
 
-    Never for a pool in chunks, of which only some queries are loaded.
+    The spread of the other queries then tells little about the variance. There is no warning for a pool that is
+    processed in parts, because only some of its queries are loaded. At the sampling level T, a place of rate r is
+    judged with probability min(1, T r).
     """
     left = reading.left_to_chance(level) if design.order.larger_pool is None else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
@@ -96,7 +118,10 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
 
 
 def _largest(design: Design, reading: Reading, selection: Selection, sample: Evidence) -> float:
-    """Compute the largest share of the variance due to one judged query; 0 if nothing was left to chance."""
+    """Compute the largest share of the estimated variance due to one judged query.
+
+    It is 0 if nothing was sampled by chance or the spread of the sample is unknown.
+    """
     if not sample.values.size or not math.isfinite(evaluate(sample).observed):
         return 0.0
     of_query = _by_query(design, reading, selection, variance_shares(sample))
@@ -105,7 +130,7 @@ def _largest(design: Design, reading: Reading, selection: Selection, sample: Evi
 
 
 def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:
-    """Sum the values of an estimator's rows by query, shape (n_queries,)."""
+    """Sum ``of_rows`` by query, shape (n_queries,): a value for each query sampled by chance, or each draw of one."""
     rows = design.scheme.rows(reading, selection)
     return np.asarray(np.bincount(rows, of_rows, minlength=design.order.n_queries), dtype=np.float64)
 
@@ -118,7 +143,8 @@ class WeightedQueries(NamedTuple):
     queries : ndarray of int64, shape (n,)
         Ascending; judged, or known before with a nonzero value.
     weights : ndarray, shape (n,)
-        p/π of each, or p for queries included with certainty; with replacement Σ p/q, normalized to sum 1.
+        p/π of each, or p for queries included with certainty, with p the probability of the query and π that of being
+        sampled; with replacement Σ p/q over its draws, q the draw probability, normalized to sum 1.
     labels : SoftLabels
         Labels of all items: judgments and grades known before.
     """
@@ -131,7 +157,16 @@ class WeightedQueries(NamedTuple):
 def judged_queries(
     design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None
 ) -> WeightedQueries:
-    """Collect the queries behind the estimate of a target, with the weight of each."""
+    """Collect the queries behind the estimate of a target, with the weight of each.
+
+    Parameters
+    ----------
+    selection : Selection
+        The judged places (items in the judging order of their query).
+    labels : ndarray of int64, shape (n_items,), or SoftLabels
+    target : Target, optional
+        By default the first one that the design was made for.
+    """
     reading = design.reading(target)
     selection, order = of_target(reading, selection), reading.order
     sample = evidence_of(design, reading, reading.judge(labels), selection)
@@ -155,7 +190,7 @@ class QueryEffects(NamedTuple):
     variances : ndarray
         Contribution to the estimated variance.
     shifts : ndarray
-        Contribution of its judgments to the estimate, relative to the prediction.
+        By how much its judgments move the estimate away from the prediction.
     """
 
     variances: Floats
@@ -163,7 +198,18 @@ class QueryEffects(NamedTuple):
 
 
 def carried(design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None) -> QueryEffects:
-    """Compute each query's contributions to the estimate of a target; zeros if nothing was left to chance."""
+    """Compute how much each query contributes to the estimate of a target and to its variance.
+
+    All contributions are 0 if nothing was sampled by chance.
+
+    Parameters
+    ----------
+    selection : Selection
+        The judged places (items in the judging order of their query).
+    labels : ndarray of int64, shape (n_items,), or SoftLabels
+    target : Target, optional
+        By default the first one that the design was made for.
+    """
     reading = design.reading(target)
     selection = of_target(reading, selection)
     sample = evidence_of(design, reading, reading.judge(labels), selection)
@@ -177,7 +223,7 @@ class LabelEffect(NamedTuple):
     Attributes
     ----------
     span : float
-        Range of the estimates over the grades.
+        Largest minus smallest estimate over the grades.
     narrowest, widest : float
         Smallest and largest half-width of their t intervals; infinite without an interval.
     """
@@ -199,8 +245,19 @@ def moved(
 
     Parameters
     ----------
+    selection : Selection
+        The judged places (items in the judging order of their query).
+    labels : ndarray of int64, shape (n_items,), or SoftLabels
+        Labels of all other items.
     grades : mapping of int to sequence of int
-        Possible grades by item; items outside the selection have no effect.
+        Possible grades by index of the item; items outside the selection have no effect.
+    confidence : float
+        Confidence of the intervals.
+
+    Returns
+    -------
+    dict of int to LabelEffect
+        By index of the item.
     """
     reading = design.reading(target)
     selection = of_target(reading, selection)
@@ -225,17 +282,24 @@ def _with_grade(labels: SoftLabels, item: int, grade: int) -> SoftLabels:
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, labels: SoftLabels, scope: str) -> Estimate:
-    """Estimate a reading's target from a selection under given labels."""
+    """Estimate a reading's target from a selection (judged items) with these labels; ``scope``: pool or population."""
     return estimate(evidence_of(design, reading, reading.judge(labels), selection), design.name, scope)
 
 
 def extreme_labels(
     reading: Reading, selection: Selection, labels: SoftLabels, items: Sequence[int], top: int | None
 ) -> list[SoftLabels]:
-    """Return labels with the given items at the grades that minimize, and maximize, their query's contribution.
+    """Return two sets of labels, in which some items have the grades that minimize, and maximize, the estimate.
 
-    A query's contribution is y, or y − z_1 with predictions, times a weight ≥ 0. The items of a query are set one
-    after the other, with earlier ones at their extremes: exact if the effect of each has one sign.
+    A query contributes y − z times a weight ≥ 0, y its observed and z its predicted value. The items of a query are set
+    one after the other, each given the extreme grades of those before: exact if the effect of each has one sign.
+
+    Parameters
+    ----------
+    items : sequence of int
+        Indices of the items, ascending, all in the selection.
+    top : int or None
+        Largest grade of the scale; None uses the largest grade of the labels.
     """
     places = np.array(items)
     scale = range((labels.largest if top is None else top) + 1)
@@ -266,7 +330,22 @@ def looks_at(
     target: Target | None = None,
     scope: str = "pool",
 ) -> list[InterimLook]:
-    """Build an interim analysis for each selection that a growing sample had at the ends of its blocks."""
+    """Build an interim analysis for each end of a block (part of the budget) that a growing sample has reached.
+
+    Earlier blocks in which no query of the target's segment was judged are left out.
+
+    Parameters
+    ----------
+    selections : sequence of Selection
+        The places (items in the judging order of their query) judged by the end of each complete block, in order.
+    shares : sequence of float
+        Share of the planned budget at the end of each block; may go on with those of later blocks.
+    labels : ndarray of int64, shape (n_items,), or SoftLabels
+    target : Target, optional
+        By default the first one that the design was made for.
+    scope : {"pool", "population"}
+        The queries that the estimate is for: those of the pool, or all that these are a sample of.
+    """
     reading = design.reading(target)
     judge = reading.judge(labels)
     of_target_only = [of_target(reading, selection) for selection in selections]

@@ -1,4 +1,8 @@
-"""The units of a campaign requested so far, the labels of their items, and the units that these labels lead to."""
+"""The units of a campaign requested so far, the labels of their items, and the units that these labels lead to.
+
+A unit is what is judged at once: items of one query. With adaptive depth, labels decide which places (items in the
+judging order of their query) are judged next.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +22,32 @@ from activeeval.core.measures import SoftLabels
 from activeeval.core.types import Ints
 
 _SHARES = (0.25, 0.5, 0.75, 1.0)
+"""Shares of the budget at which blocks of a sample in batches end."""
 
 
 class RequestedUnits:
-    """The units of a drawing requested so far, and the labels of their items.
+    """The units of a sample requested so far, and the labels of their items.
 
     Parameters
     ----------
     design : Design
         With a budget.
     key : uint64
-        Key of the sample.
+        Key (seed) of the sample.
     rules : Rules
+        Number of judges per item, and aggregation of their grades.
     paths : QueryPaths, optional
-        With adaptive depth: the known part of the paths of queries, and the places requested so far.
+        With adaptive depth: the rates fixed and the places requested so far, to continue a sample.
     by_batches : bool
         With adaptive depth: request all places likely to be needed at a time, instead of only the lowest place.
     surely : bool
-        With batches: see `activeeval.core.campaign.adaptive_batches.AdaptiveBatches.following`.
+        With batches: never risk more than the reserve, so that the sample is always completed; see
+        `activeeval.core.campaign.adaptive_batches.AdaptiveBatches.following`.
+
+    Raises
+    ------
+    InputError
+        If the design has no budget, or its order was gathered for another key.
     """
 
     def __init__(
@@ -67,14 +79,15 @@ class RequestedUnits:
 
     @property
     def design(self) -> Design:
-        """The design; with adaptive depth, under the current labels."""
+        """The design; with adaptive depth (labels decide how deep to judge), as the current labels determine it."""
         return self.drawn_design if self.paths is None else self._followed.design
 
     @cached_property
     def _followed(self) -> AdaptiveBatches:
-        """State of adaptive depth under the current labels; recomputed after a label changes.
+        """State of a sample with adaptive depth (labels decide how deep to judge) under the current labels.
 
-        What follows from the labels becomes fixed once it is drawn: until then a correction of a label changes it.
+        It is recomputed after a label changes. A place's sampling rate, which labels determine, becomes fixed once the
+        place (item in judging order) is requested; until then a correction of a label changes it.
         """
         assert self.paths is not None
         planned, labels = self.drawn_design, self._labels.soft
@@ -84,9 +97,10 @@ class RequestedUnits:
         return AdaptiveBatches(planned, design, paths, settled, self.key)
 
     def go_on(self) -> bool:
-        """With adaptive depth: draw the places that the labels lead to; return True if there are any.
+        """Request the next items that the labels determine (adaptive depth); return True if there are any.
 
-        There are none if the next place depends on a missing label, or if the budget may not pay for it.
+        There are none without adaptive depth, if the next item depends on a missing label, or if the budget may not pay
+        for it.
         """
         if self.paths is None:
             return False
@@ -100,33 +114,36 @@ class RequestedUnits:
 
     @property
     def keeps_what_labels_led_to(self) -> bool:
-        """True if all rates determined by labels are fixed, so that corrections move no threshold."""
+        """True if all sampling rates determined by labels are fixed: later corrections do not change the sample.
+
+        It is always True without adaptive depth (labels decide how deep to judge).
+        """
         return self.paths is None or self._followed.paths is self.paths
 
     def _forget(self) -> None:
-        """With adaptive depth: clear cached values that depend on labels."""
+        """Clear the cached values of adaptive depth that depend on labels."""
         for name in ("_followed", "_of_paths"):
             self.__dict__.pop(name, None)
 
     @cached_property
     def _of_paths(self) -> DrawnUnits:
-        """Units drawn so far with adaptive depth."""
+        """Units (items judged at once) requested so far, with adaptive depth (labels decide how deep to judge)."""
         return self._followed.drawn()
 
     @property
     def goes_on(self) -> bool:
-        """True if depths follow labels and these lead to places not requested so far."""
+        """True if the labels so far determine further items to request; always False without adaptive depth."""
         return self.paths is not None and self._followed.following(surely=self.surely) is not None
 
     def keep(self) -> None:
-        """With adaptive depth: make the rates that follow from the current labels permanent."""
+        """Fix the sampling rates that the current labels determine (adaptive depth): corrections do not change them."""
         if self.paths is not None:
             self.paths = self._followed.paths
             self._forget()
 
     @property
     def n_complete_blocks(self) -> int:
-        """Number of complete blocks, counted from the first."""
+        """Number of blocks (parts of the budget), from the first on, of which every item is judged."""
         if self.paths is not None:
             return self._followed.n_complete
         ends = self.drawing.block_ends
@@ -134,7 +151,7 @@ class RequestedUnits:
         return next((k for k, end in enumerate(ends[:n]) if len(self._labels.units) < end), n)
 
     def block_selection(self, block: int) -> Selection:
-        """Return the selection at the end of a block, from 0."""
+        """Return the items sampled by the end of a block (a part of the budget), counted from 0."""
         return (
             self.drawing.selection(self.drawing.block_ends[block])
             if self.paths is None
@@ -142,66 +159,75 @@ class RequestedUnits:
         )
 
     def block_of(self, unit: Unit) -> int:
-        """Return the block of a unit, from 1; the number of blocks plus 1 above all thresholds."""
+        """Return the number, from 1, of the block (part of the budget) that contains a unit.
+
+        After the last block it is the number of blocks plus 1, possible with adaptive depth.
+        """
         return unit.block if self.paths is None else self._followed.block_at(unit.level)
 
     @property
     def drawing(self) -> DrawnUnits:
-        """The units known so far, with their selections."""
+        """The units (items judged at once) known so far: all of the sample, or with adaptive depth those requested."""
         return self._planned_drawing if self.paths is None else self._of_paths
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """All units drawn so far."""
+        """All units (items judged at once) requested so far, in order."""
         return tuple(self._labels.units)
 
     @cached_property
     def planned(self) -> tuple[Unit, ...]:
-        """All units of the sample, drawn or not; with adaptive depth, all that the labels lead to so far."""
+        """All units (items judged at once) of the sample, requested or not.
+
+        With adaptive depth, these are the units that labels have determined so far.
+        """
         return units_of(self.drawn_design.order, self.drawing)
 
     @property
     def planned_end(self) -> str:
-        """Reason why the sample ends where it does."""
+        """Reason why the sample ends where it does, as text."""
         return self.drawing.ended
 
     @property
     def waiting(self) -> tuple[Unit, ...]:
-        """Drawn units that wait for a grade."""
+        """Requested units (items judged at once) with an item that waits for a grade."""
         return tuple(unit for unit in self._labels.units if self._labels.waits(unit))
 
     @property
     def is_open(self) -> bool:
-        """True if an item of the units so far waits for a grade."""
+        """True if an item of the requested units (items judged at once) waits for a grade."""
         return self._labels.is_open
 
     def n_open(self, unit: Unit) -> int:
-        """Count the items of a drawn unit that wait for a grade."""
+        """Count the items of a requested unit that wait for a grade."""
         return self._labels.n_open(unit)
 
     @property
     def spent(self) -> float:
-        """Cost of the units so far, in mean items."""
+        """Cost of the requested units (items judged at once), in mean items (the mean item of the pool costs 1)."""
         return sum(unit.cost for unit in self._labels.units)
 
     @property
     def grades(self) -> Ints:
-        """Aggregated grades so far, shape (n_items,), −1 for none; as `SoftLabels.grades` for mean gains."""
+        """Aggregated grade of each item so far, shape (n_items,); −1 without one."""
         return self._labels.grades
 
     @property
     def labels(self) -> SoftLabels:
-        """Labels for estimates: `grades`, or distributions for items with disagreement under the mean-gain policy."""
+        """Labels for estimates: the aggregated grade of each item.
+
+        Under the mean-gain policy, an item whose judges differ keeps all their grades; its gain is their mean gain.
+        """
         return self._labels.soft
 
     @property
     def settled(self) -> frozenset[int]:
-        """Positions of the items that are judged or cannot be judged."""
+        """Indices in the pool of the items that are judged or cannot be judged."""
         return self._labels.settled
 
     @property
     def progress(self) -> Progress:
-        """Numbers of items of the units so far that are judged, waiting, and unjudgeable."""
+        """Numbers of items of the requested units (items judged at once) that are judged, waiting, and unjudgeable."""
         return self._labels.progress
 
     @property

@@ -42,7 +42,7 @@ class Rounds:
     targets : Target or sequence of Target
         As of `Method.design`.
     budgets : sequence of float
-        Of each round, in mean items; all are fixed beforehand.
+        Of each round, in mean items (the mean item of the pool costs 1); all are fixed beforehand.
     believe : callable
         Maps the grades known so far (n_items,), −1 for unknown, to ``grade_probs`` and other model arguments of
         `Method.design`. Its predictions for a query may use labels of any query, because these are known. Called once
@@ -101,12 +101,12 @@ class Rounds:
         return known
 
     def next(self) -> Campaign | None:
-        """Start the next round and return its campaign, which has to be judged to its end; None after the last.
+        """Start the next round and return its campaign, to be judged completely; None after the last round.
 
         Raises
         ------
         StateError
-            If the round before is not judged to its end.
+            If the round before is not judged completely, or has no label.
         BudgetError
             If the round's budget does not pay for the most expensive unit.
         """
@@ -123,13 +123,24 @@ class Rounds:
         return self.campaigns[-1]
 
     def estimate(self, target: Target | None = None, *, scope: str = "pool", taught: bool = False) -> Estimate:
-        """Estimate a target from all rounds together; arguments as of `Campaign.estimate`.
+        """Estimate a target from all rounds together.
 
         Parameters
         ----------
+        target : Target, optional
+            By default the first one that the rounds were made for.
+        scope : {"pool", "population"}
+            The queries that the estimate is for: those of the pool, or all that these are a sample of.
         taught : bool
-            Read each round with a model refitted to its labels and earlier ones, cross-fitted by query; ``believe`` is
-            called once per round and fold.
+            If True, predict with models refitted to the labels of the round and earlier ones, cross-fitted: the model
+            for a query does not see the round's labels of its fold. ``believe`` is called once per round and fold.
+
+        Raises
+        ------
+        StateError
+            If not all rounds were drawn, or one is not judged to its end.
+        InputError
+            If an item that the target needs could not be drawn, or the models of folds do not fit together.
         """
         if len(self.campaigns) < len(self.budgets):
             n, all_of_them = len(self.campaigns), len(self.budgets)
@@ -140,7 +151,11 @@ class Rounds:
         return read_together(self._refitted, [target] * len(self._refitted), scope)
 
     def _refit_round(self, campaign: Campaign) -> Campaign:
-        """Return a judged round with predictions refitted to labels of other folds."""
+        """Return a judged round with refitted predictions: those of a fold's queries use all labels but its own ones.
+
+        Labels of the fold from earlier rounds are used. Raise InputError if the models of the folds differ in the
+        weights of the query factor's nodes (a random effect shared by a query's items, on a grid of values).
+        """
         design, before = campaign.design, campaign.design.known
         pool, after = design.pool, np.maximum(before, campaign.grades)
         folds = (pool_hashes(pool)[0] % np.uint64(N_FOLDS)).astype(np.int64)[pool.item_queries]

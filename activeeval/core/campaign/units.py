@@ -16,19 +16,19 @@ class Unit:
     Attributes
     ----------
     number : int
-        1 for the first unit, by level.
+        Position in the order of judging, from 1.
     block : int
-        1 for the first block.
+        Number of the part of the sample, at whose end it can be read, from 1; with adaptive depth, of the batch.
     query : int
         Index of the query in the pool.
     query_id : str
     items : tuple of int
-        Positions of the items to judge on the flat item axis.
+        Indices in the pool of the items to judge.
     item_ids : tuple of str
     level : float
-        Level of the unit in its order; NaN for a draw with replacement.
+        Sampling level of the unit: units are judged by ascending level. NaN for a draw with replacement.
     cost : float
-        In mean items: the items, plus the overhead of a query that is new.
+        In mean items (the mean item of the pool costs 1): the items, plus the overhead if the query is new.
 
     Examples
     --------
@@ -53,7 +53,17 @@ class Unit:
 
 
 def units_of(order: Order, drawn: DrawnUnits) -> tuple[Unit, ...]:
-    """Build all drawn units of an order."""
+    """Build the units (items of one query judged at once) that were drawn.
+
+    A block is a part of the budget, at whose end the sample can be read.
+
+    Parameters
+    ----------
+    order : Order
+        The judging order of each query's items, from which they were drawn.
+    drawn : DrawnUnits
+        Query, level, cost and places (indices into the order) of each unit, and the units at which blocks end.
+    """
     places = [drawn.places_of(unit) for unit in range(drawn.queries.size)]
     items = order.items[np.concatenate((*places, np.empty(0, dtype=np.int64)))]
     ends, positions = np.cumsum([0, *(of_unit.size for of_unit in places)]).tolist(), items.tolist()

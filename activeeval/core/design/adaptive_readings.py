@@ -1,4 +1,8 @@
-"""Readings of orders whose rates have followed the labels of their queries, and the totals of their judged prefixes."""
+"""Readings for adaptive depth, where the labels of a query have decided the sampling rates of its later places.
+
+A reading holds what an estimator needs of a target besides the labels. A place is the position of one item in the
+judging order of its query; a query is judged down to a depth, so its judged places are a prefix.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from activeeval.core.types import Floats, Ints
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdaptiveReading(PrefixReading):
-    """A target on an order whose rates have followed the labels of its queries.
+    """What an estimator needs of a target besides the labels, if the order's rates have followed labels.
 
     Attributes
     ----------
@@ -40,7 +44,19 @@ class AdaptiveReading(PrefixReading):
 
     @classmethod
     def of(cls, reading: PrefixReading, order: Order, living: Ints, plan: PlannedVariance) -> AdaptiveReading:
-        """Build the reading of an order that has followed labels from the planned reading."""
+        """Build the reading (what an estimator needs besides labels) of an order whose rates have followed labels.
+
+        Parameters
+        ----------
+        reading : PrefixReading
+            As planned, before any label.
+        order : Order
+            With the rates that labels have determined.
+        living : ndarray of int64, shape (n_queries,)
+            Number of places (items in the judging order) of each query whose labels are requested.
+        plan : PlannedVariance
+            The variance that the design planned for the target.
+        """
         common: dict[str, Any] = {f.name: getattr(reading, f.name) for f in fields(PrefixReading)}
         tails = tails_of(reading.order, reading.target, reading.beliefs)
         followed = {"unseen": reading, "living": living, "tails": tails}
@@ -48,7 +64,11 @@ class AdaptiveReading(PrefixReading):
 
     @cached_property
     def least_rates(self) -> Floats:
-        """Least rate of each query's living places, shape (n_queries,); 0 where some rates are still unknown."""
+        """Least sampling rate of the places of each query whose labels are requested, shape (n_queries,).
+
+        It is 0 where labels have not determined all rates yet, and infinite if no place matters. A place is an item in
+        the judging order of its query.
+        """
         order, least = self.order, np.full(self.order.n_queries, np.inf)
         counts = (self.unseen.order.place_rates > 0) & ~np.asarray(order.dead)
         np.minimum.at(least, order.place_queries[counts], order.place_rates[counts])
@@ -56,16 +76,25 @@ class AdaptiveReading(PrefixReading):
 
     @cached_property
     def bounded(self) -> PlannedVariance:
-        """Upper bound on the variance that any grade model plans, by level; as it was planned."""
+        """Upper bound on the variance that any grade model plans, by sampling level, computed before any label.
+
+        At the sampling level T, a place of rate r is judged with probability min(1, T r).
+        """
         return self.unseen.bounded
 
     @cached_property
     def planned_blindly(self) -> PlannedVariance | None:
-        """Variance, by level, that the design would plan if all grades were equally likely; as it was planned."""
+        """Variance, by sampling level, that would be planned if all grades were equally likely; before any label.
+
+        At the sampling level T, a place of rate r is judged with probability min(1, T r).
+        """
         return self.unseen.planned_blindly
 
     def judge(self, labels: LabelsLike) -> ReadingJudge:
-        """Build the judge that computes totals of selections under these labels; see `Reading.judge`."""
+        """Build the object that computes, from these labels, what estimators need of judged queries.
+
+        ``labels`` are grades (n_items,), −1 for an item that cannot be judged, or `SoftLabels`.
+        """
         order, terms = self.order, self.target.terms(self.beliefs.max_grade + 1)
         merged = self.unseen._all_labels(labels)
         lowest = int(np.argmin(terms.values))
@@ -87,11 +116,16 @@ class AdaptiveReading(PrefixReading):
         return judge if terms.is_exact else AdaptiveJudge(self, judge)
 
     def _tail_drift(self, labels: SoftLabels) -> Floats:
-        """Compute the value of a control regressor (the tail's part of h) at each place: its accumulated steps so far.
+        """Compute, at each place, the part of the control regressor h that belongs to the tail, shape (n_places,).
 
-        Σ_{k > H} e_k / G_k − 1[H judged] / G_H Σ_{k > H} e_k, where H is the last place that moves the numerator and
-        e_k are the steps of f if all items after H had the lowest grade. The mean is 0 given the labels, whatever they
-        are, and the value is known from the judged places.
+        A control regressor has a known mean and lowers the variance of an estimate. The tail are the places (items in
+        judging order) after H, the last place whose label can change the numerator. The regressor of a query is
+
+            Σ_{k > H} e_k / G_k − 1[H judged] / G_H Σ_{k > H} e_k,
+
+        with G_k the probability of judging place k and e_k the steps of the expected value f if all items after H had
+        the lowest grade. Its mean is 0 given the labels, whatever they are, and its value is known from the judged
+        places. The result is the steps accumulated up to each place.
 
         h also contains what planned depths have: the steps if all grades were the lowest. Without the tail's part,
         nDCG@10 of one ranking with a uniform model had 1.8 times the squared error of planned depths on LightGBM's
@@ -114,7 +148,11 @@ class AdaptiveJudge(ReadingJudge):
     judge: PrefixJudge | RefittedJudge
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Compute the totals of a selection; see `JudgedTotals`."""
+        """Compute what estimators need of each query of a selection (the judged items): its value and regressors.
+
+        `JudgedTotals.beyond` flags queries judged beyond the last item that can change the measure's numerator: further
+        items change only the ideal.
+        """
         totals, tails = self.judge.totals(selection), self.reading.tails[selection.queries]
         has_tail = wanted_of(self.reading.unseen.order)[selection.queries] > tails
         beyond = has_tail & (tails > 0) & (selection.counts > tails)
@@ -122,7 +160,7 @@ class AdaptiveJudge(ReadingJudge):
 
 
 def _with(labels: SoftLabels, items: Ints, grade: int) -> SoftLabels:
-    """Return a copy of the labels with the grades of some items replaced by one grade."""
+    """Return a copy of the labels in which some items (indices) have the given grade; −1 removes their labels."""
     grades = labels.grades.copy()
     grades[items] = grade
     is_kept = ~np.isin(labels.items, items)

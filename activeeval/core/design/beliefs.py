@@ -1,4 +1,8 @@
-"""Grade models of a pool: grade probabilities at the nodes of a query factor, and grades that are already known."""
+"""Grade models of a pool: grade probabilities at the nodes of a query factor, and grades that are already known.
+
+A query factor is a random effect shared by the grades of a query's items; a node is one of its discrete values, with a
+weight. A model without a factor has a single node, at which grades are independent.
+"""
 
 from __future__ import annotations
 
@@ -59,9 +63,9 @@ class Refit(Protocol):
     def folds(self) -> Ints: ...
 
     def after(self, items: Ints, grades: Ints) -> tuple[Floats, Ints]:
-        """Compute grade probabilities after labels of some items, and each item's row among them.
+        """Compute grade probabilities (n_rows, n_grades) from labels, and the row of each item among them (n_items,).
 
-        Shapes (n_rows, n_grades) and (n_items,). A query's probabilities use labels of other queries only.
+        ``items`` and their ``grades`` have shape (n,). A query's probabilities use labels of other queries only.
         """
 
 
@@ -87,7 +91,7 @@ class ModelOptions(TypedDict, total=False):
     judged : array of int, shape (n_items,), optional
         Grades already known, −1 for unknown: known items cost nothing and are not judged again.
     bias : float
-        Bias b of the model's prediction of L to guard against: v + b² replaces v. Default: 0.
+        Bias b of a query's predicted value to guard against: its variance v becomes v + b². Default: 0.
     """
 
     node_weights: ArrayLike | None
@@ -101,11 +105,12 @@ class ModelOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GradeProbs:
-    """A grade model of a pool.
+    """A grade model of a pool: p(grade | item) at the nodes of a query factor.
 
     Attributes
     ----------
     query_offsets : ndarray of int64, shape (n_queries + 1,)
+        Start of each query's items.
     grade_probs : ndarray of float32, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
         Grade probabilities as given; everything else is computed from them.
     node_weights : ndarray, shape (n_nodes,)
@@ -115,7 +120,7 @@ class GradeProbs:
     known : ndarray of int64, shape (n_items,)
         Grades known beforehand, −1 for unknown.
     nodes : ndarray, shape (n_nodes, n_items, n_grades)
-        p(y = k | u) of every item; the row of a known item puts all probability on its grade.
+        Probability of grade k of every item at node u; the row of a known item puts all probability on its grade.
     prior : ndarray, shape (n_nodes,)
         Weights of the nodes before any grade is known.
     weights : ndarray, shape (n_queries, n_nodes)
@@ -156,6 +161,7 @@ class GradeProbs:
         ----------
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
         node_weights : array of float, shape (n_nodes,), optional
+            Weights of the nodes of ``grade_probs``.
         factor : Factor, optional
             Alternative to nodes: builds them from ``grade_probs`` (n_items, n_grades).
         known : array of int, shape (n_items,), optional
@@ -199,7 +205,7 @@ class GradeProbs:
 
     @property
     def made_of(self) -> dict[str, Any]:
-        """Arguments with which `of`, or a method's design, rebuilds this model with other known grades."""
+        """Keyword arguments with which `GradeProbs.of` rebuilds this model, for example with other known grades."""
         weights = self.node_weights if self.grade_probs.ndim == 3 else None
         learned = self.refit
         refit = None if learned is None else lambda _, __: learned
@@ -208,7 +214,7 @@ class GradeProbs:
 
     @classmethod
     def uniform(cls, pool: QueryPool, max_grade: int, known: ArrayLike | None = None) -> GradeProbs:
-        """Build the model in which all grades are equally likely."""
+        """Build the model of equally likely grades 0 … ``max_grade``; ``known`` (n_items,) are known grades or −1."""
         n_grades = max_grade + 1
         return cls.of(pool, np.full((pool.n_items, n_grades), 1.0 / n_grades), known=known)
 
@@ -218,9 +224,10 @@ class GradeProbs:
         Parameters
         ----------
         items, grades : ndarray of int64, shape (n,)
+            Labeled items, as indices, and their grades.
         model : callable
-            Transformation that a stage applies to a model. It is called on the distinct rows only, which are far fewer
-            than the items.
+            Transformation of a model to apply, as `defended`. It is called on the distinct rows only, which are far
+            fewer than the items.
         """
         assert self.refit is not None
         rows, row_of_item = self.refit.after(items, grades)
@@ -245,12 +252,12 @@ class GradeProbs:
 
     @property
     def model_prior(self) -> Floats:
-        """Weights ω of the model's own nodes before any label, shape (n_nodes,)."""
+        """Weights of the model's nodes before any label, without nodes that `defended` adds, shape (n_nodes,)."""
         return self.node_weights if self.factor is None else self.factor.node_weights
 
     @property
     def _blindly(self) -> tuple[NDArray[np.float32], Floats]:
-        """Equal probabilities of all grades, and their nodes."""
+        """Equal probabilities of all grades, shaped as `grade_probs`, and their nodes (n_nodes, n_items, n_grades)."""
         even = np.full(self.grade_probs.shape, 1.0 / self.grade_probs.shape[-1], dtype=np.float32)
         return even, nodes_of(even, self.factor)
 
@@ -260,8 +267,8 @@ class GradeProbs:
         The logits of p(y > k) of the added nodes are shifted by `SHIFTS`. The labels of a query's first items reweight
         its nodes, and the predictions for the rest follow: a depth design is safe with a model that is wrong about the
         level of the grades. If the probabilities come from a grader (`refit` is set), uninformative nodes and reversed
-        nodes are added as well, with as many nodes each as the model has, between the model's own and the shifted ones;
-        see `trusting`.
+        nodes are added as well, with as many nodes each as the model has, between the model's own and the shifted ones.
+        A node is a set of grade probabilities with a weight.
         """
         plain = nodes_of(self.grade_probs, self.factor) if (self.known >= 0).any() else self.nodes
         parts: list[Floats] = [plain]
@@ -276,12 +283,12 @@ class GradeProbs:
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
 
     def trusting(self, items: Ints, grades: Ints) -> GradeProbs:
-        """Reweight the nodes of a `defended` model by how well the grader predicts the labels of some items.
+        """Reweight the nodes of a `defended` model by how well a grader (a model, say an LLM) predicts grades (n,).
 
-        The likelihood of a query's labels is Σ_u ω_u Π_i p(y_i | u) over the grader's nodes, the uninformative nodes or
-        the reversed nodes. The posterior odds of these three parts are the prior odds times the likelihood ratios of
-        all queries of other folds. Why an item was selected plays no role: the selection depends only on what is known
-        beforehand.
+        A node u is a set of grade probabilities, of weight ω_u. The nodes have three parts: the grader's predictions,
+        uninformative ones, and reversed ones. In each part the likelihood of a query's labels y_i is Σ_u ω_u Π_i p(y_i
+        | u). The parts' posterior odds are the prior odds times the likelihood ratios of all queries of other folds.
+        The selection of ``items`` plays no role, because it depends only on what is known beforehand.
         """
         assert self.refit is not None
         owners = np.searchsorted(self.query_offsets, items, side="right") - 1
@@ -319,7 +326,7 @@ class GradeProbs:
 
     @property
     def _parts(self) -> list[slice]:
-        """Positions of the grader's own, the uninformative and the reversed nodes in a `defended` model."""
+        """Slices of the node axis of a `defended` model: the grader's own nodes, the uninformative, the reversed."""
         n = self.model_prior.size
         return [slice(k * n, (k + 1) * n) for k in range(len(MACHINE_SHARES))]
 
@@ -332,13 +339,9 @@ class GradeProbs:
         return probs
 
     def expected_grades(self) -> tuple[Floats, Floats]:
-        """Compute mean and variance of every item's grade under the model before the sample is judged.
+        """Compute mean and variance of every item's grade before the sample is judged, shape (n_items,) each.
 
-        For a `defended` model the original model is used.
-
-        Returns
-        -------
-        tuple of two ndarrays, shape (n_items,)
+        Nodes that `defended` added are not used.
         """
         nodes = nodes_of(self.grade_probs, self.factor)
         prior = self.model_prior
@@ -354,7 +357,10 @@ class GradeProbs:
 
 
 def known_grades(pool: QueryPool, known: ArrayLike | None, max_grade: int | None) -> Ints:
-    """Check that known grades lie on the scale and fill unknown ones with −1; shape (n_items,)."""
+    """Return known grades with −1 for unknown ones, (n_items,); raise InputError if one is off the scale.
+
+    ``known`` has shape (n_items,) and is negative for unknown grades, or None; ``max_grade`` None accepts any grade.
+    """
     if known is None:
         return np.full(pool.n_items, -1, dtype=np.int64)
     return np.maximum(checked_grades(pool, known, max_grade)[0], -1)

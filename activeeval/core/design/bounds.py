@@ -1,7 +1,8 @@
 """Least judging cost at which the variances of several targets stay below given bounds.
 
-With ρ the probability of opening a query and a ≤ ρ those of judging its places (a never rises along a list judged to a
-depth), targets g and their bounds v_g:
+A place is the position of one item in the judging order of its query. With p the probability of a query, ρ the
+probability of opening it at cost λ_0, a_i ≤ ρ that of judging its place i at cost λ_i (a never rises along a list
+judged to a depth), V_g0 and V_gi the variances that these remove for target g, and bounds v_g:
 
     minimise Σ_x [ λ_0 ρ + Σ_i λ_i a_i ]    such that    V_g = Σ_x p² [ V_g0 (1/ρ − 1) + Σ_i V_gi (1/a_i − 1) ] ≤ v_g.
 
@@ -54,12 +55,12 @@ class LeastCost:
     Attributes
     ----------
     weights : ndarray, shape (n_targets,)
-        The multipliers w: cost saved per unit of each bound; 0 where a bound is slack. Rates computed from targets
-        with these weights are the optimal ones.
+        The multipliers w: cost saved per unit of each bound; 0 where a bound is not reached. Rates computed from
+        targets with these weights are the optimal ones.
     variances : ndarray, shape (n_targets,)
         V_g reached, at most the bounds up to ``residual``.
     turned_to, judged : ndarray, shape (n_queries,) and (n_wanted_places,)
-        ρ and a.
+        ρ, the probability of opening each query, and a, the probability of judging each wanted place.
     cost : float
         In the unit of the item costs; labels of earlier samples excluded.
     residual : float
@@ -79,16 +80,17 @@ class LeastCost:
 
 
 def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats, floors: Floats | None = None) -> LeastCost:
-    """Compute the probabilities that keep every target's variance below its bound at the least cost.
+    """Compute the inclusion probabilities that keep every target's variance below its bound at the least judging cost.
 
     Parameters
     ----------
     design_input : DesignInput
         The targets, under a grade model.
     bounds : sequence of float, shape (n_targets,)
-        v_g, above 0; infinite for a target without a bound.
+        Bounds v_g on the variances, above 0; infinite for a target without a bound.
     floors : ndarray, shape (n_wanted_places,), optional
-        M: probability with which earlier samples have taken each wanted place; requires zero overheads.
+        M: probability with which earlier samples have taken each wanted place (an item whose unknown label can change a
+        value). Opening a query must then be free.
 
     Raises
     ------
@@ -121,7 +123,7 @@ def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats, floo
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Point:
-    """Probabilities, variances and cost at given multipliers."""
+    """Probabilities, variances and cost at given multipliers ``weights`` (n_targets,); fields as in `LeastCost`."""
 
     weights: Floats
     turned_to: Floats
@@ -132,7 +134,7 @@ class _Point:
 
     @property
     def ascent(self) -> Floats:
-        """Gradient of the dual function D, shape (n_targets,): variances minus bounds; 0 where unbounded."""
+        """Gradient of the dual function D, shape (n_targets,): variances minus bounds; 0 for an infinite bound."""
         ascent = np.zeros_like(self.bounds)
         return np.subtract(self.variances, self.bounds, out=ascent, where=np.isfinite(self.bounds))
 
@@ -144,7 +146,11 @@ class _Point:
 
     @property
     def residual(self) -> float:
-        """Relative violation of the Karush–Kuhn–Tucker conditions."""
+        """Relative violation of the Karush–Kuhn–Tucker conditions of the least cost under bounds on variances.
+
+        It is the largest excess of a variance over its bound, relative to the bound, or the sum of weight times
+        |variance − bound| over the cost, if that is more.
+        """
         bounded = np.isfinite(self.bounds)
         above = float((self.ascent[bounded] / self.bounds[bounded]).max(initial=0.0))
         counts = self.weights > 0
@@ -154,10 +160,12 @@ class _Point:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Dual:
-    """Dual function D of the cost minimization, with each target's variance components.
+    """Dual function D of the cost minimization (see the module), with each target's variance components.
 
     Attributes
     ----------
+    bounds : ndarray, shape (n_targets,)
+        v_g; infinite for a target without a bound.
     of_query, of_open : ndarray, shape (n_targets, n_queries) and (n_targets, n_wanted_places)
         Var[L | x] and V_i.
     query_terms, open_terms : ndarray of the same shapes
@@ -176,7 +184,10 @@ class _Dual:
 
     @classmethod
     def of(cls, design_input: DesignInput, bounds: Floats, floors: Floats | None) -> _Dual:
-        """Build the dual of a design input with its bounds and floors."""
+        """Build the dual function D of minimizing the cost under ``bounds`` on variances (n_targets,).
+
+        ``floors`` (n_wanted_places,) are the probabilities with which earlier samples took each wanted place, or None.
+        """
         places, variances = design_input.places, design_input.target_variances
         p, is_nested = places.pool.query_probs, design_input.stage.is_nested
         terms = [variance_terms(places, each, p, is_nested=is_nested) for each in variances]
@@ -192,11 +203,19 @@ class _Dual:
         )
 
     def rates(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Compute the optimal probabilities, not clipped to 1, of queries and wanted places for weighted targets."""
+        """Compute the optimal inclusion probabilities for weighted targets, not clipped to 1.
+
+        Returns those of opening queries, shape (n_queries,), and of judging wanted places (items whose unknown label
+        can change a value), shape (n_wanted_places,).
+        """
         return self._fresh(weights) if self.floors is None else self._above(weights, self.floors)
 
     def _above(self, weights: Floats, floors: Floats) -> tuple[Floats, Floats]:
-        """Compute rates above the floors of earlier samples; a nested query gets the rate of its first place."""
+        """Compute optimal inclusion probabilities that are at least the floors M of earlier samples, not clipped to 1.
+
+        Returns those of queries, (n_queries,), and wanted places (items in judging order), (n_wanted_places,). If
+        queries are judged as prefixes, a query has the probability of its first place, else 1.
+        """
         places, terms = self.design_input.places, weights @ self.open_terms
         if not self.design_input.stage.is_nested:
             rates = np.maximum(floors, np.sqrt(np.maximum(terms, 0.0) / places.open_costs))
@@ -208,9 +227,9 @@ class _Dual:
         return of_queries, rates
 
     def _fresh(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Compute the optimal rates p sqrt(variance / cost), pooled, of queries and wanted places.
+        """Compute the optimal rates p sqrt(variance / cost) without floors, for weighted targets.
 
-        Labels of earlier samples are ignored.
+        Returns those of queries, (n_queries,), and of wanted places (items in judging order), (n_wanted_places,).
         """
         places = self.design_input.places
         of_query, of_open = weights @ self.of_query, weights @ self.of_open
@@ -219,7 +238,7 @@ class _Dual:
         return p * ratios.of_query, p[places.open_queries] * ratios.of_open
 
     def at(self, weights: Floats) -> _Point:
-        """Evaluate probabilities, variances and cost at given multipliers."""
+        """Compute the optimal probabilities, and their variances and cost, for multipliers ``weights`` (n_targets,)."""
         places = self.design_input.places
         turned_to, judged = (np.minimum(1.0, rates) for rates in self.rates(weights))
         if not self.design_input.stage.is_nested:
@@ -235,7 +254,10 @@ class _Dual:
 
     @cached_property
     def start(self) -> Floats:
-        """Multipliers of each bound alone, ignoring clipping and floors: w = (cost / (v + Σ V))²."""
+        """Starting multipliers (n_targets,): the optimum of each bound alone, w = (cost / (v + Σ V))².
+
+        Clipping to 1 and floors are ignored.
+        """
         places, alone = self.design_input.places, []
         whole = self.query_terms.sum(axis=1) + self.open_terms.sum(axis=1)
         for only in np.eye(self.bounds.size):
@@ -257,7 +279,7 @@ class _Dual:
         return None
 
     def _curvature(self, point: _Point) -> Floats:
-        """Compute the negative second derivatives of the dual, shape (n_targets, n_targets), with damping."""
+        """Compute the negative second derivatives of D, shape (n_targets, n_targets), plus a small diagonal damping."""
         rates, n = self.rates(point.weights), self.of_query.shape[1]
         of_queries, of_places = self._blocks(*rates)
         n_blocks = n + rates[1].size
@@ -282,7 +304,11 @@ class _Dual:
         return np.asarray(curvature + np.diag(_DAMPED * scale))
 
     def _blocks(self, query_rates: Floats, place_rates: Floats) -> tuple[Ints, Ints]:
-        """Number the blocks of equal rate: the block of every query's own stage and of every wanted place."""
+        """Number the blocks: sets of query openings and places whose rates the optimum makes equal.
+
+        Returns the block of opening each query (n_queries,), and of each wanted place (an item whose unknown label can
+        change a value), (n_wanted_places,).
+        """
         places, n = self.design_input.places, query_rates.size
         owners = places.open_queries
         if not self.design_input.stage.is_nested:
@@ -298,7 +324,10 @@ class _Dual:
 
 
 def _step(ascent: Floats, curvature: Floats, weights: Floats) -> Floats:
-    """Compute the Newton step under weights ≥ 0: weights that would fall below 0 go to 0."""
+    """Compute the Newton step from ``weights``: those that would fall below 0 go to 0; shapes (n_targets,).
+
+    ``ascent`` is the gradient and ``curvature`` the negative second derivatives, (n_targets, n_targets).
+    """
     at_zero = (weights == 0) & (ascent <= 0)
     while True:
         step, free = np.where(at_zero, -weights, 0.0), ~at_zero
@@ -311,7 +340,7 @@ def _step(ascent: Floats, curvature: Floats, weights: Floats) -> Floats:
 
 
 def _left(terms: Floats, chances: Floats) -> Floats:
-    """Compute each target's variance Σ V (1/a − 1) from terms V (n_targets, n) and probabilities a."""
+    """Compute each target's variance Σ V (1/a − 1), from terms V (n_targets, n) and probabilities a (n,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         variances = terms * (1.0 / chances - 1.0)
     return np.asarray(np.where(terms != 0, variances, 0.0).sum(axis=1))

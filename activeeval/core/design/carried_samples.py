@@ -75,7 +75,7 @@ class EarlierLabels:
 
     @classmethod
     def nothing(cls, n_items: int) -> Self:
-        """Build the state before the first sample: no labels, all probabilities 0."""
+        """Build the state before the first sample of ``n_items`` items: no labels, all probabilities 0."""
         return cls(
             probs=np.zeros(n_items),
             is_settled=np.zeros(n_items, dtype=np.bool_),
@@ -110,11 +110,11 @@ class CarriedScheme(Scheme):
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_queries: int) -> Self:
-        """Rebuild a scheme from the arrays that `arrays` wrote."""
+        """Rebuild a scheme from the named arrays of a sample's file, which `arrays` returned."""
         return cls(grades=arrays[GRADES].astype(np.int64), is_settled=arrays[IN_HAND], versions=arrays[VERSIONS])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the earlier labels as arrays, for a sample's file."""
+        """Return the earlier labels as named arrays, for a sample's file."""
         return {GRADES: self.grades.astype(np.int32), IN_HAND: self.is_settled, VERSIONS: self.versions}
 
     @property
@@ -124,7 +124,7 @@ class CarriedScheme(Scheme):
 
     @property
     def unjudgeable(self) -> Ints:
-        """Items that earlier judges could not judge."""
+        """Indices of the items that earlier judges could not judge."""
         return np.flatnonzero(self.is_settled & (self.grades < 0))
 
     def least(self, order: Order) -> float:
@@ -134,11 +134,18 @@ class CarriedScheme(Scheme):
     def ends(
         self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
     ) -> tuple[float, ...]:
-        """Return the budget, which is met on average, as the only end."""
+        """Return the budget as the only end of a block; raise InputError unless it is a positive number.
+
+        The budget is met on average, and the sample is read when all of it is judged. A block is a part of the budget,
+        at whose end the sample can be read.
+        """
         return (check_budget(budget),)
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return the inclusion probabilities of every query and of every place."""
+        """Return the inclusion probabilities of every query and of every place; the budget does not change them.
+
+        A place is an item in the judging order of its query.
+        """
         return order.inclusion_probs(1.0)
 
     def mean_size(self, query_probs: Floats) -> float:
@@ -146,7 +153,7 @@ class CarriedScheme(Scheme):
         return float(query_probs.sum())
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Draw the sample and list the unjudged places, query by query."""
+        """Draw the sample of a key (its seed); a unit is a query with its sampled items that have no label yet."""
         numbers = numbers_of(order, key, self.versions)
         has_come = numbers < order.place_rates
         requested = np.flatnonzero(has_come & ~self.is_settled[order.items])
@@ -166,9 +173,11 @@ class CarriedScheme(Scheme):
 
 
 def numbers_of(order: Order, key: np.uint64, versions: Words) -> Floats:
-    """Compute the permanent random number of every place: its item's own, or in a nested order its query's.
+    """Compute the permanent random number in (0, 1) of every place under a key (the seed), shape (n_places,).
 
-    A query's number does not change when the text of one of its items changes.
+    It is that of the item, or in a nested order (which judges prefixes) that of the query. ``versions`` (n_items,)
+    gives an item with a changed text a new number; a query's number does not change then. A place is an item in the
+    judging order of its query.
     """
     if not order.is_nested:
         return hashed_uniforms(int(key), order.hashes ^ versions[order.items], 1).ravel()
@@ -185,7 +194,8 @@ class EarlierPlaces:
     order : Order
         The order as if no earlier sample existed.
     before, floors : ndarray, shape (n_places,)
-        M, 0 for places that are not wanted; and the least probability of each place in the current sample.
+        M, the probability that earlier samples have taken each place, 0 for places that are not wanted; and the least
+        probability of each place after the current sample.
     """
 
     order: Order
@@ -194,13 +204,13 @@ class EarlierPlaces:
 
     @classmethod
     def of(cls, order: Order, in_hand: EarlierLabels, most: float | None = None) -> Self:
-        """Combine an order with the labels of earlier samples.
+        """Combine an order (items in judging order, with sampling rates) with the labels of earlier samples.
 
         Parameters
         ----------
         most : float, optional
-            Largest mean cost, in mean items, of places that no earlier sample could take: each of them gets the
-            probability `LEAST` or less. None: they are taken by their rates alone.
+            Largest expected cost, in mean items (the mean item costs 1), of the places that no earlier sample could
+            take if each gets a small probability (`LEAST` or less). None: they are taken by their rates alone.
 
         Raises
         ------
@@ -218,19 +228,29 @@ class EarlierPlaces:
         return cls(order=order, before=before, floors=np.where(never, least, before))
 
     def at(self, threshold: float) -> Floats:
-        """Compute the probability that this sample at a threshold, or an earlier one, takes each place, (n_places,)."""
+        """Compute the probability that this sample, or an earlier one, takes each place, shape (n_places,).
+
+        At the threshold T, this sample takes a place (item in judging order) of rate r with probability min(1, T r).
+        """
         return np.maximum(self.floors, _at(threshold, self.order.place_rates))
 
     def readable(self, threshold: float) -> Floats:
-        """Compute the probability that each place can be read: in a nested order together with all earlier places."""
+        """Compute the probability that the label of each place can be used at a threshold, shape (n_places,).
+
+        If queries are judged as prefixes, all earlier places (items in judging order) of the query must be taken as
+        well.
+        """
         return _in_turn(self.order, self.at(threshold))
 
     def cost(self, threshold: float) -> float:
-        """Compute the expected cost of new labels if places below a level are judged; unit: the cost of a mean item."""
+        """Compute the expected cost of new labels at a threshold T, in mean items (the mean item costs 1).
+
+        At T, an item of rate r is taken with probability min(1, T r).
+        """
         return float((self.order.costs * (self.at(threshold) - self.before)).sum())
 
     def threshold(self, budget: float) -> float:
-        """Find the threshold at which new labels cost the budget on average; infinite if it pays for everything."""
+        """Find the threshold T at which new labels cost the budget on average; infinite if it pays for everything."""
         if self.cost(math.inf) <= budget:
             return math.inf
         low, high = -700.0, 700.0
@@ -243,7 +263,9 @@ class EarlierPlaces:
 def going_on(
     design: Design, in_hand: EarlierLabels, budget: float, enough: float | None = None
 ) -> tuple[Design, Floats]:
-    """Build the design of a sample that continues earlier ones, and M of every item after it, shape (n_items,).
+    """Build the design of a sample that continues earlier ones.
+
+    The second result, shape (n_items,), is the probability that this or an earlier sample has taken each item.
 
     Parameters
     ----------
@@ -252,9 +274,10 @@ def going_on(
     in_hand : EarlierLabels
         From earlier samples with the same key.
     budget : float
-        Expected cost of new labels, in mean items; an upper limit if ``enough`` is given.
+        Expected cost of new labels, in mean items (the mean item costs 1); an upper limit if ``enough`` is given.
     enough : float, optional
-        Threshold at which no further labels are wanted; see `EarlierPlaces.of` for places taken nevertheless.
+        Threshold T at which labels are precise enough (an item of rate r is taken with probability min(1, T r)): it is
+        not exceeded even if the budget would allow it. Items that no earlier sample could take get a small probability.
 
     Raises
     ------
@@ -270,7 +293,7 @@ def going_on(
 
 
 def reread(design: Design, in_hand: EarlierLabels) -> Design:
-    """Build a design that reads the labels of earlier samples for other targets, without drawing new places.
+    """Build a design that estimates other targets from the labels of earlier samples, without drawing new items.
 
     Parameters
     ----------
@@ -291,12 +314,18 @@ def reread(design: Design, in_hand: EarlierLabels) -> Design:
 
 
 def _before(order: Order, in_hand: EarlierLabels) -> Floats:
-    """Return the probability that earlier samples have taken each place; 0 for places that are not wanted."""
+    """Return the probability that earlier samples have taken each place (item in the judging order), (n_places,).
+
+    It is 0 for places whose label is known or cannot change a value.
+    """
     return np.where(order.place_rates > 0, in_hand.probs[order.items], 0.0)
 
 
 def _carried(design: Design, in_hand: EarlierLabels, place_probs: Floats) -> Design:
-    """Replace the rates of a design's order by given inclusion probabilities and rebuild its readings."""
+    """Return the design with inclusion probabilities (n_places,) in place of sampling rates, for continued samples.
+
+    Its scheme holds the labels of earlier samples, and what estimators need is computed again.
+    """
     order, known = design.order, design.known
     carried = replace(order, place_rates=_in_turn(order, place_probs), slopes=None, floors=None)
     if order.is_nested:
@@ -311,13 +340,17 @@ def _carried(design: Design, in_hand: EarlierLabels, place_probs: Floats) -> Des
 
 
 def _at(threshold: float, rates: Floats) -> Floats:
-    """Compute the inclusion probability of every place at a threshold T: min(1, T rate)."""
+    """Compute inclusion probabilities min(1, T rate) at a threshold T, (n_places,); 0 where the rate is 0."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where(rates > 0, np.minimum(1.0, threshold * rates), 0.0)
 
 
 def _in_turn(order: Order, place_probs: Floats) -> Floats:
-    """Compute the probability that every place can be read: in a nested order the least of all places up to it."""
+    """Compute the probability that the label of every place can be used, shape (n_places,).
+
+    If queries are judged as prefixes, all earlier places (items in judging order) must be taken as well: it is the
+    least of their probabilities.
+    """
     if not order.is_nested:
         return place_probs
     least = np.empty_like(place_probs)
@@ -327,7 +360,10 @@ def _in_turn(order: Order, place_probs: Floats) -> Floats:
 
 
 def _selection(order: Order, places: Ints) -> Selection:
-    """Build the selection of given places at level 1."""
+    """Build the `Selection` of some places (indices), with sampling level 1, because rates are probabilities here.
+
+    At the sampling level T, a place of rate r is judged with probability min(1, T r).
+    """
     queries, counts = np.unique(order.place_queries[places], return_counts=True)
     cost = order.cost_of(queries, counts, places)
     return Selection(queries=queries, counts=counts, places=places, level=1.0, cost=cost)

@@ -1,4 +1,4 @@
-"""Design: an order of places, the scheme that traverses it, and the readings that it was made for."""
+"""Design: an order of places (items in the judging order of their query), and how to draw from it and estimate."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Design:
     name : str
         The method that made it.
     scheme : Scheme
-        How the order is traversed.
+        How units are drawn from the order under a budget.
     stage : Stage
         What is judged of a query: items, or a prefix of the list.
     order : Order
     readings : tuple of Reading
-        One for each target that the design was made for.
+        What an estimator needs besides labels, for each target that the design was made for.
     beliefs : GradeProbs or None
         The grade model; None if the method uses none.
     known : ndarray of int64, shape (n_items,)
@@ -50,23 +50,22 @@ class Design:
     scale : int or None
         Largest grade that a judge may give; None if it was not set.
     budget : float or None
-        Λ in mean items of the pool; never exceeded, unless it is `expected`.
+        Λ in mean items (the mean item of the pool costs 1); never exceeded, unless it is `expected`.
     blocks : tuple of float
-        Cumulated budgets at which stages of the sample end; the last is the budget.
+        Cumulated budgets at which the sample can be read; the last is the budget.
     planned : float or None
         The budget before any top-up: boundaries of interim analyses are spread over it.
     expected : bool
-        For draws with replacement: the budget is the mean cost of n* draws.
+        For draws with replacement: the budget is the expected cost, not a limit.
     history : History or None
-        How rates follow the labels of their queries; None if they do not.
+        Adaptive depth: how rates follow the labels of their queries, for a design that has not done so yet.
     unseen : Design or None
-        The planned design, if this one has followed labels.
+        The design as planned before any label, if the rates of this one have followed labels.
     segments : dict of int to Reading
-        Cache of slow readings of subsets of queries, by the target's id, once the design has followed labels.
+        Cache of slow readings of subsets of queries, by `id` of the target, if rates have followed labels.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from activeeval import DCG, METHODS, QueryPool, Rankings, Target
     >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
     >>> target = Target(DCG(), Rankings.from_scores(pool, [2, 1, 2, 1]))
@@ -105,7 +104,7 @@ class Design:
         return tuple(reading.target for reading in self.readings)
 
     def __post_init__(self) -> None:
-        """Pass the largest grade to the readings."""
+        """Pass the largest grade on to the readings (what estimators need besides labels)."""
         scaled = (each if each.scale == self.scale else replace(each, scale=self.scale) for each in self.readings)
         object.__setattr__(self, "readings", tuple(scaled))
 
@@ -116,31 +115,31 @@ class Design:
 
     @property
     def looks(self) -> str:
-        """Labels after which an adaptive design plans again: see `activeeval.core.design.Method.looking`."""
+        """When the labels of a query decide again how deep it is judged: "each", "3", "1" or "off" (`LOOKS`)."""
         return str(getattr(self.stage, "looks", "off"))
 
     @property
     def planned_order(self) -> Order:
-        """Order as planned; with adaptive depth, its average over labels drawn from the model."""
+        """Order (places with rates) as planned; with adaptive depth, averaged over labels drawn from the model."""
         plan = self if self.unseen is None else self.unseen
         return plan.order if plan.history is None else plan.history.averaged(plan.order)
 
     @property
     def known_order(self) -> Order:
-        """Order as known before any label: rates that depend on labels are 0."""
+        """Order (places with rates) as known before any label; 0 for rates that depend on labels."""
         if self.history is None:
             return self.order
         return replace(self.order, place_rates=QueryPaths.begun(self.history, self.order).rates)
 
     @property
     def part_sums(self) -> tuple[PoolSums, ...]:
-        """Sums that an estimate of each target needs of this part of a larger pool, with the planned variance."""
+        """For each target, the sums that its estimate needs of this part of a larger pool, with planned variances."""
         curves = [reading.plan for reading in self.readings] if self.history is None else self.history.curves
         pairs = zip(self.readings, curves, strict=True)
         return tuple(replace(reading, plan=curve).part_sums for reading, curve in pairs)
 
     def gathered(self, larger_pool: LargerPool, sums: Sequence[PoolSums]) -> Design:
-        """Return the design for queries extracted from a larger pool, with ``sums`` over that whole pool."""
+        """Return the design of queries taken from a larger pool; ``sums`` are each target's over that whole pool."""
         order, history = replace(self.order, larger_pool=larger_pool), self.history
         readings = zip(self.readings, sums, strict=True)
         known = tuple(replace(reading, order=order, larger_pool_sums=of_pool) for reading, of_pool in readings)
@@ -151,7 +150,7 @@ class Design:
 
     @property
     def cost(self) -> float:
-        """Cost of judging every place that the targets need, in mean items."""
+        """Cost of judging every item that the targets need, in mean items (the pool's mean item costs 1)."""
         return self.order.cost
 
     @property
@@ -179,16 +178,14 @@ class Design:
         return replace(self, known=known, beliefs=beliefs, readings=readings)
 
     def followed(self, labels: LabelsLike, depths: Ints | None = None) -> Design:
-        """Return the design with the rates that the labels of each query determine.
-
-        Returns the design itself if its rates do not follow labels.
+        """Return the design with the rates that labels determine, or the design itself without adaptive depth.
 
         Parameters
         ----------
         labels : ndarray of int64, shape (n_items,), or SoftLabels
             −1 for an item that cannot be judged; used down to ``depths``.
         depths : ndarray of int64, shape (n_queries,), optional
-            Number of places of each query that have labels; by default all that may be judged.
+            Number of places (items in judging order) of each query that have labels; by default all that may be judged.
         """
         if self.history is None:
             return self
@@ -198,12 +195,14 @@ class Design:
         return self._along(self.history, place_rates, living)
 
     def looked(self, paths: QueryPaths, labels: LabelsLike, settled: Bools) -> tuple[QueryPaths, Design]:
-        """Extend the known paths of queries by new labels, and return them with the design that they determine.
+        """Return the paths with the further rates that labels determine, and the design with all these rates.
 
         Rates that are already fixed stay as they were; values are read with the current labels.
 
         Parameters
         ----------
+        paths : QueryPaths
+            The rates fixed so far, and the places (items in judging order) requested from judges.
         labels : ndarray of int64, shape (n_items,), or SoftLabels
         settled : ndarray of bool, shape (n_items,)
             Items that are judged or cannot be judged.
@@ -214,7 +213,7 @@ class Design:
         return extended, self._along(self.history, extended.rates, extended.standing(self.history, seen))
 
     def _so_far(self, labels: LabelsLike, depths: Ints) -> LabelsSoFar:
-        """Collect the labels known down to ``depths`` places of each query, with the grades known beforehand."""
+        """Collect the labels of the first ``depths`` items in each query's judging order, and grades known before."""
         assert self.beliefs is not None
         return LabelsSoFar(
             order=self.order,
@@ -226,7 +225,7 @@ class Design:
         )
 
     def _along(self, history: History, place_rates: Floats, living: Ints) -> Design:
-        """Return the design with given rates and living places, with adaptive readings."""
+        """Return the design with rates that followed labels; ``living`` counts each query's places to judge."""
         order = along(self.order, place_rates, living)
         readings = tuple(
             AdaptiveReading.of(reading, order, living, plan)
@@ -236,7 +235,7 @@ class Design:
         return replace(self, order=order, readings=readings, history=None, unseen=self)
 
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
-        """Return the design with a budget.
+        """Return the design with this budget.
 
         Parameters
         ----------
@@ -251,9 +250,9 @@ class Design:
         Raises
         ------
         BudgetError
-            If the budget, or the first stage's, does not pay for the most expensive unit.
+            If the budget, or the first block's, does not pay for the most expensive unit.
         InputError
-            If draws with replacement are to have stages, or other designs an expected budget.
+            If the scheme has no such blocks or no expected budget, or a number is not positive or ascending.
         """
         if self.history is not None and blocks is None:  # read at the ends of batches
             blocks = ()
@@ -261,9 +260,9 @@ class Design:
         return replace(self, budget=float(budget), blocks=ends, planned=float(budget), expected=expected)
 
     def in_blocks(self, ends: Sequence[float]) -> Design:
-        """Return the design with stages (blocks) that end at cumulated budgets, the last below its own budget.
+        """Return the design with blocks that end at these cumulated budgets; the last may be below its own budget.
 
-        Stages that do not pay for the most expensive unit are left out, except the last.
+        A block that does not pay for the most expensive unit is left out; the last one is raised to its cost instead.
         """
         dearest = float(self.order.dearest_units.max(initial=0.0))
         paid = [end for end in ends[:-1] if end >= dearest]
@@ -271,12 +270,12 @@ class Design:
         return replace(self, blocks=(*paid, end), planned=end)
 
     def topped_up(self, more: float) -> Design:
-        """Return the design with a larger budget: the same sample plus one more stage.
+        """Return the design with ``more`` mean items of budget: the same sample plus one more block.
 
         Raises
         ------
         InputError
-            If it has no budget yet, or its draws have one planned end.
+            If it has no budget yet, its draws have one planned end, or ``more`` is not a positive number.
         """
         if self.budget is None:
             raise InputError("the design has no budget to top up: set one with with_budget")
@@ -286,7 +285,7 @@ class Design:
         return replace(self.with_budget(self.budget + more, self.blocks), planned=self.planned)
 
     def reading(self, target: Target | None = None) -> Reading:
-        """Return the reading of a target on this order; by default of the first target that it was made for.
+        """Return the facts that an estimator needs of a target besides labels; by default the first of the design.
 
         Raises
         ------
@@ -315,9 +314,9 @@ class Design:
         return replace(self.stage.reading(target, self.order, self.beliefs, self.known), scale=self.scale)
 
     def _of_segment(self, target: Target, unseen: Design) -> Reading:
-        """Return the reading of a target that is one of the design's targets restricted to some queries.
+        """Return the reading of one of the design's targets restricted to a segment (some queries).
 
-        Other targets are refused: places skipped because they cannot change the design's targets might change these.
+        Raise InputError for any other: places skipped because they cannot change the design's targets might change it.
         """
         if id(target) in self.segments:
             return self.segments[id(target)]
@@ -335,7 +334,7 @@ class Design:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """Warnings before anything is judged."""
+        """Warnings about the budget and its first block, before anything is judged."""
         if not self.blocks:
             return ()
         whole, early = (self.scheme.caution(self.order, end) for end in (self.blocks[-1], self.blocks[0]))
@@ -345,9 +344,9 @@ class Design:
 
     @property
     def inclusion_probs(self) -> tuple[Floats, Floats]:
-        """Inclusion probabilities of each query and each place at the budget, or draw probabilities with replacement.
+        """Inclusion probabilities of each query, (n_queries,), and each place, (n_places,), at the budget.
 
-        On average π of every query and a of every place; q with replacement.
+        With replacement they are the probabilities of one draw.
         """
         return self.scheme.inclusion_probs(self.order, self.cost if self.budget is None else self.budget)
 
@@ -355,7 +354,8 @@ class Design:
     def largest_weight(self) -> float:
         """Largest weight of one query in the estimate relative to its mean weight in a simple random sample.
 
-        p/q with replacement, else p/π times Σ π, the expected number of queries. Weights of hundreds are dangerous.
+        p/q with replacement, q the draw probability; else p/π times Σ π, the expected number of queries, π the
+        inclusion probability. Weights of hundreds are dangerous.
         """
         pi, _ = self.inclusion_probs
         is_drawn = pi > 0

@@ -19,7 +19,21 @@ NO_DEPTHS = sealed(np.empty(0), np.int64)
 
 
 def walked(target: Target, terms: Terms, beliefs: GradeProbs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
-    """Collect the arguments common to all kernels that walk over a target's items: measure, lists, model and places."""
+    """Collect the arguments common to all kernels that walk over a target's items.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n_queries + 1,)
+        Start of each query's places (positions in the judging order) in ``items``.
+    items : ndarray of int64, shape (n_places,)
+        The item at each place.
+
+    Returns
+    -------
+    tuple
+        Terms of the measure, lists of both rankings, nodes and weights of the grade model, item offsets of the pool's
+        queries, ``offsets`` and ``items``.
+    """
     measure = MeasureTerms(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
     lists = Lists(target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
     model = Model(sealed(beliefs.nodes), sealed(beliefs.weights))
@@ -35,10 +49,27 @@ def expectations_of(
     queries: Ints | None = None,
     depths: Ints = NO_DEPTHS,
 ) -> tuple[Floats, Floats]:
-    """Compute each query's expected value before any label, and after the labels of all items up to each place.
+    """Compute each query's expected value before any label, and after the labels of its first k places.
 
-    Returns f_0 of every query and f_k of every place. An item without a label keeps the model's expectation. If only
-    some ``queries`` are given, all other entries are 0, and so are places below their ``depths``, shape (n_queries,).
+    A place is an item in the judging order of its query.
+
+    Parameters
+    ----------
+    beliefs : GradeProbs
+        The grade model.
+    offsets, items : ndarray of int64, shape (n_queries + 1,) and (n_places,)
+        Start of each query's places, and the item at each place.
+    labels : ndarray of int64, shape (n_items,), or SoftLabels
+        An item without a label (−1) keeps the model's expectation.
+    queries : ndarray of int64, optional
+        Indices of the queries to compute; by default all. The results of other queries are 0.
+    depths : ndarray of int64, shape (n_queries,), optional
+        Number of places to visit of each query; by default all. The results of later places are 0.
+
+    Returns
+    -------
+    f_0, f : ndarray, shape (n_queries,) and (n_places,)
+        Expected value of each query before any label; expected value of its query after the label of each place.
     """
     f, f0 = np.zeros(items.size), np.zeros(offsets.size - 1)
     no_hashes, no_samples = np.empty(0, np.uint64), np.empty(0, np.int64)

@@ -1,11 +1,12 @@
 """Adaptive depth: rates that follow a query's own labels, by how much of its value they leave open.
 
-Rates r are planned before any label, as for a fixed depth. With S_k the variance that the first k labels are planned
-to leave of a value and C_k the variance that they do leave,
+Rates r are planned before any label, as for a fixed depth. With S_k the variance that the first k labels of a query are
+planned to leave of its value and C_k the variance that they do leave,
 
     ρ_k = clip(C_k / S_k, ¼, 4),      r_{k+1} = min(r_k, max(s_k floor, sqrt(ρ_k b_{k+1}))),
 
-sqrt(b) the planned slope and, for a cascade, s_k the expected share of users who come this far. Given the labels of
+where sqrt(b) is the planned slope, sqrt(variance / cost), and floor the least rate of the place; for a cascade measure
+(ERR), s_k is the expected share of users who come this far, otherwise 1. Given the labels of
 its items a query's rates are constants, whatever the model predicts, so everything proved for a design with planned
 rates applies: once labels are known it *is* such a design (`Design.followed`).
 """
@@ -38,25 +39,27 @@ _ARRAYS = ("looks", "planned", "weights", "alive", "expected")
 
 
 def check_looks(looks: str) -> str:
-    """Check that a schedule of adaptive depth is one of `LOOKS` and return it."""
+    """Check that a schedule of adaptive depth is one of `LOOKS` and return it; raise InputError if it is not."""
     return one_of(looks, LOOKS, "adaptive_depth")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class History:
-    """Data with which rates follow the labels of their queries.
+    """Data with which the sampling rates of an order follow the labels of their queries (adaptive depth).
+
+    A place is the position of one item in the judging order of its query.
 
     Attributes
     ----------
     looks : ndarray of bool, shape (n_places,)
-        True if the depth is planned again once the place has its label.
+        True if the query's depth is planned again once the place has its label.
     planned : ndarray, shape (n_places,)
-        S once the place has its label, summed over targets.
+        S: variance that the labels up to the place are planned to leave, as a weighted sum over targets.
     weights : ndarray, shape (n_targets, n_queries)
-        Weights of each target's C and S.
+        Weights of each target in C and S (the actual and the planned variance left).
     alive, expected : ndarray, shape (n_places,)
-        Share of the label sets drawn from the model in which each place is judged, and its mean rate in these; 0 if it
-        is never judged.
+        Label sets are drawn from the grade model: share of them in which each place is judged, and its mean rate in
+        these; 0 if it is never judged.
     curves : tuple of PlannedVariance
         The planned variance of each target, by level.
     """
@@ -78,14 +81,23 @@ class History:
         known: Ints,
         looks: str,
     ) -> History:
-        """Plan the history of an order for some targets.
+        """Plan how the rates of an order will follow labels.
 
         Parameters
         ----------
         weights : sequence of float
-            ω of each target; may be empty for a single target.
+            Weight ω of each target; may be empty for a single target.
+        beliefs : GradeProbs
+            The grade model.
+        known : ndarray of int64, shape (n_items,)
+            Grades known beforehand, −1 for unknown.
         looks : str
-            One of `LOOKS`.
+            When depths are planned again, one of `LOOKS`.
+
+        Raises
+        ------
+        InputError
+            If ``looks`` is not one of `LOOKS`.
         """
         omega = np.array(
             [_weights_of(target, weight) for target, weight in zip(targets, weights or (1.0,), strict=True)]
@@ -95,32 +107,45 @@ class History:
         return cls(looks=at_looks, planned=planned, weights=omega, alive=alive, expected=expected, curves=curves)
 
     def averaged(self, order: Order) -> Order:
-        """Average an order over labels drawn from the model: mean rates and expected costs of its places."""
+        """Return the order with each place's mean rate and expected cost over labels drawn from the grade model."""
         return replace(order, place_rates=self.expected, costs=order.costs * self.alive)
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> History:
-        """Rebuild a history from the arrays that `arrays` wrote."""
+        """Rebuild a history from the named arrays of a sample's file, which `arrays` returned."""
         columns = {name: arrays[f"history.{name}"] for name in _ARRAYS}
         curves = [PlannedVariance.of_array(arrays[f"history.curve{k}"]) for k in range(len(columns["weights"]))]
         return cls(**columns, curves=tuple(curves))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the history as arrays, for a sample's file."""
+        """Return the history as named arrays, for a sample's file."""
         curves = {f"history.curve{k}": curve.array() for k, curve in enumerate(self.curves)}
         return {f"history.{name}": getattr(self, name) for name in _ARRAYS} | curves
 
     def curve(self, order: Order, target: Target, beliefs: GradeProbs, known: Ints) -> PlannedVariance:
-        """Compute the planned variance of a target that is one of the design's targets restricted to some queries."""
+        """Compute the planned variance, by sampling level, of one of the design's targets restricted to some queries.
+
+        ``known`` (n_items,) are the grades known beforehand, −1 for unknown. At the sampling level T, a place of rate r
+        is judged with probability min(1, T r).
+        """
         return planned_of(order, (target,), _weights_of(target, 1.0)[None], beliefs, known, self.looks)[1][0]
 
     def path(self, seen: LabelsSoFar, fixed: Floats | None = None) -> tuple[Floats, Ints]:
-        """Compute place rates determined by the labels so far (0 for others) and the number of places to judge.
+        """Compute the sampling rates that the labels so far determine, and how many places of each query to judge.
+
+        A place is an item in the judging order of its query.
 
         Parameters
         ----------
         fixed : ndarray, shape (n_places,), optional
-            Rates already fixed, which do not change with labels; 0 for others.
+            Rates that are fixed already and do not change with labels; 0 for others.
+
+        Returns
+        -------
+        rates : ndarray, shape (n_places,)
+            0 where further labels are needed.
+        living : ndarray of int64, shape (n_queries,)
+            Number of first places of each query whose labels are requested.
         """
         order = seen.order
         left, shares, stops = self._left(seen)
@@ -132,16 +157,23 @@ class History:
         return rounded(place_rates), living
 
     def stops(self, seen: LabelsSoFar) -> Ints:
-        """Compute the number of labels after which no further label can change a value, shape (n_queries,).
+        """Compute, for each query, after how many labels no further label can change its value, shape (n_queries,).
 
-        Larger than the number of places if that point is not reached.
+        The number is larger than the query's number of places (items in judging order) if the labels do not reach that
+        point.
         """
         return self._left(seen)[2]
 
     def _left(self, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
-        """Compute the variance left after each place, the share of users who continue, and the stop of each query.
+        """Combine three results of all targets: variance left, share of continuing users, and stop.
 
-        Combined over all targets. The stop is the number of labels after which no value can change.
+        Returns
+        -------
+        left, shares : ndarray, shape (n_places,)
+            Variance that the labels up to each place (item in judging order) leave, summed over targets with their
+            weights; largest share of users who continue after the place (1 unless the measure is a cascade).
+        stops : ndarray of int64, shape (n_queries,)
+            Number of labels after which no target's value of the query can change.
         """
         owners = seen.order.place_queries
         left, shares = np.zeros((2, owners.size))
@@ -155,16 +187,21 @@ class History:
 
 
 def along(order: Order, place_rates: Floats, living: Ints) -> Order:
-    """Return an order with rates that follow labels; places after the first ``living`` (n_queries,) are dead."""
+    """Return an order (places with sampling rates) with the rates (n_places,) that labels have determined.
+
+    A place is the position of an item in the judging order of its query. Places after the first ``living`` (n_queries,)
+    are dead: their labels cannot change the value any more, so they cost nothing and are not judged.
+    """
     is_dead = order.numbers >= living[order.place_queries]
     costs = np.where(is_dead & (order.place_rates > 0), 0.0, order.costs)
     return replace(order, place_rates=place_rates, costs=costs, dead=is_dead)
 
 
 def tails_of(order: Order, target: Target, beliefs: GradeProbs) -> Ints:
-    """Count the places of each query after which only the ideal depends on labels, shape (n_queries,).
+    """Count the places of each query up to the last whose label can change the numerator of the value, (n_queries,).
 
-    All of its places if the measure has no ideal.
+    Places are items in the judging order. Labels of later places change only the ideal (the best possible score that
+    divides nDCG, R, AP). For a measure without an ideal, the count includes all places that may be judged.
     """
     wanted = wanted_of(order)
     if target.terms(beliefs.max_grade + 1).is_exact:
@@ -176,7 +213,7 @@ def tails_of(order: Order, target: Target, beliefs: GradeProbs) -> Ints:
 
 
 def moves_numerator(target: Target, beliefs: GradeProbs) -> Bools:
-    """Flag the items whose labels can change the numerator of a value, shape (n_items,)."""
+    """Flag the items whose labels can change the numerator of a target's value, shape (n_items,)."""
     if target.terms(beliefs.max_grade + 1).numerator == ADDITIVE:
         return np.asarray(target.contrast != 0)
     moves = np.zeros(target.pool.n_items, dtype=np.bool_)
@@ -186,7 +223,10 @@ def moves_numerator(target: Target, beliefs: GradeProbs) -> Bools:
 
 
 def ranked_first(targets: Sequence[Target], beliefs: GradeProbs, items: Ints, worth: Floats) -> Floats:
-    """Compute sort keys of items: those that move a numerator first, by their worth, then the others by expected gain.
+    """Compute sort keys of items, larger ones first, shape (items.size,).
+
+    Items whose label can change a numerator come first, by descending ``worth``. The others, which change only an
+    ideal, follow by descending expected gain.
 
     Parameters
     ----------
@@ -203,7 +243,10 @@ def ranked_first(targets: Sequence[Target], beliefs: GradeProbs, items: Ints, wo
 
 
 def looks_of(looks: str, order: Order, targets: Sequence[Target], beliefs: GradeProbs) -> Bools:
-    """Flag the places after whose label a query's depth is planned again, shape (n_places,)."""
+    """Flag the places (items in the judging order) after whose label a query's depth is planned again, (n_places,).
+
+    ``looks`` is "each" label, "3" (the first, the third and the last ranked item), "1" (the last ranked item) or "off".
+    """
     if looks in ("each", "off"):
         return np.full(order.items.size, looks == "each")
     n_labels = order.numbers + 1

@@ -1,7 +1,8 @@
-"""Inputs of a design: the judgeable places of a pool, or of a part of one, and the variances of its values.
+"""Inputs of a design: the places (positions of items in their query's judging order) and the variances of its values.
 
-Nothing here depends on another query: a pool in chunks has the same parts, whatever their size. The sums over the
-whole pool that rates need as well are in `activeeval.core.design.rates.RateSums`.
+They belong to a pool, or to a part of one if a large pool is processed in chunks. Each query's part depends on no other
+query, so the size of the chunks does not matter. Rates also need sums over the whole pool
+(`activeeval.core.design.rates.RateSums`).
 """
 
 from __future__ import annotations
@@ -43,13 +44,15 @@ class DesignInput:
     Attributes
     ----------
     stage : Stage
+        What is judged of a query: all of it, a prefix or single items.
     targets : tuple of Target
     beliefs : GradeProbs or None
+        The grade model.
     known : ndarray of int64, shape (n_items,)
         Known grades, −1 for unknown.
     places : OrderPlaces
     bias : float
-        Bias b of the model's prediction of L to guard against: v + b² replaces v.
+        Bias b of the predicted value of a query to guard against: the variance v of the value becomes v + b².
     """
 
     stage: Stage
@@ -61,14 +64,15 @@ class DesignInput:
 
     @cached_property
     def target_variances(self) -> tuple[Variances, ...]:
-        """Variances of each target's values, in the queries of its segment."""
+        """Variances of each target's values under the grade model; 0 for queries outside the target's segment."""
         return self._all_variances(self.beliefs)
 
     @cached_property
     def hedged_variances(self) -> tuple[Variances, ...]:
-        """Variances from which rates are computed: with a grader, mixed with a share `HEDGE` of the uniform model's.
+        """Variances from which rates are computed, of each target.
 
-        A nested stage needs no mixing: its model is already `defended`.
+        If the model is a grader (an LLM or another model), they are mixed with a share `HEDGE` of the variances under
+        equally likely grades. A nested stage (which judges prefixes) needs no mixing: its model is `defended` already.
         """
         if self.beliefs is None or self.beliefs.refit is None or self.stage.is_nested:
             return self.target_variances
@@ -79,7 +83,10 @@ class DesignInput:
         )
 
     def _all_variances(self, beliefs: GradeProbs | None) -> tuple[Variances, ...]:
-        """Compute the variances of each target's values, once for targets that differ only in their segment."""
+        """Compute the variances of each target's values under a grade model.
+
+        Targets that differ only in their segment share one computation.
+        """
         of_question: dict[tuple[int, int, int], Variances] = {}
         out = []
         for target in self.targets:
@@ -90,7 +97,7 @@ class DesignInput:
         return tuple(out)
 
     def _within(self, target: Target, variances: Variances) -> Variances:
-        """Restrict variances of all queries to the segment of a target."""
+        """Add the squared bias to the variances and restrict them to the target's segment: 0 for other queries."""
         of_query, of_open, least = variances.of_query + self.bias**2, variances.of_open, variances.least_shares
         if target.within is not None:
             # p within the segment is p over that of the segment
@@ -101,9 +108,10 @@ class DesignInput:
 
     @property
     def draw_columns(self) -> tuple[Floats, Floats, Floats]:
-        """Mean, variance and cost of each query, from which draw probabilities are computed.
+        """Mean, variance and cost of each query, from which draw probabilities are computed; (n_queries,) each.
 
-        m(x) and Var[L | x] of the first target (NaN without a model) and the cost of judging each query whole.
+        They are m(x) = E[L | x] and Var[L | x] of the first target's value L (NaN without a grade model), and the cost
+        of judging each query whole.
         """
         places, unknown = self.places, np.full(self.places.pool.n_queries, np.nan)
         of_places = np.bincount(places.open_queries, places.open_costs, minlength=unknown.size)
@@ -114,17 +122,18 @@ class DesignInput:
         return moments.mean, moments.variance, costs
 
     def planned(self, query_probs: Floats) -> Floats:
-        """Compute the uncertainty that each target's own design would leave, shape (n_targets,).
+        """Compute the standard error that a design for each target alone would reach at a cost of 1, (n_targets,).
 
-        Σ λ p sqrt(V/λ): the square root of its variance at a cost of 1, without clipping.
+        It is Σ λ p sqrt(V/λ) with costs λ, query probabilities p and variances V, if no probability is clipped to 1.
         """
         ratios = [self.stage.pooled(self.places, variances) for variances in self.target_variances]
         return np.array([math.fsum(weighed(self.places, of_target, query_probs)[0].tolist()) for of_target in ratios])
 
     def minimax_weights(self, query_probs: Floats) -> list[float]:
-        """Compute target weights that minimize the largest loss against a target's own design.
+        """Compute the target weights that minimize the largest loss of a target; they sum to 1.
 
-        ω_t ← ω_t V_t / V_t(alone), scaled to sum to 1, starting from equal losses (V_t at one and the same cost).
+        The loss is V_t / V_t(alone): its variance in the joint design over that in a design for it alone, at the same
+        cost. Each of `_STEPS` steps sets ω_t ← ω_t V_t / V_t(alone), starting from `equal_loss_weights`.
         """
         alone = self.planned(query_probs) ** 2
         equal = equal_loss_weights(np.sqrt(alone))
@@ -145,7 +154,18 @@ class DesignInput:
         return [float(w) for w in weights]
 
     def target_weights(self, weights: Sequence[float] | Literal["minimax"] | None) -> Sequence[float]:
-        """Return the weight of each target: as given, equal-loss (None) or "minimax"; empty for a single target."""
+        """Return the weight of each target; empty for a single target.
+
+        Parameters
+        ----------
+        weights : sequence of float, "minimax" or None
+            The weights themselves, or None for `equal_loss_weights`, or "minimax" for `minimax_weights`.
+
+        Raises
+        ------
+        InputError
+            If ``weights`` is anything else.
+        """
         query_probs = self.places.pool.query_probs
         if len(self.targets) == 1:
             return ()
@@ -158,22 +178,35 @@ class DesignInput:
         raise InputError(f"weights must be a number for each target, or 'minimax', got {weights!r}")
 
     def first(self, n: int) -> DesignInput:
-        """Return the input for the first n targets only, on the places of all targets."""
+        """Return the input for the first n targets; its places remain those that any of the targets needs.
+
+        A place is an item in the judging order of its query.
+        """
         return self if n == len(self.targets) else replace(self, targets=self.targets[:n])
 
     def bare_ratios(self, variances: Variances) -> Ratios:
-        """Compute pooled sqrt(variance / cost) without least probabilities, which minimizes the variance."""
+        """Compute the sqrt(variance / cost) that minimize the variance under the model, without least probabilities.
+
+        They are lowered or raised together where needed, so that no item exceeds its query or, if prefixes are judged,
+        the item before it.
+        """
         if not self.stage.is_nested:
             return pooled(self.places, variances, is_nested=False, least_share=SIGNED)
         return self.stage.pooled(self.places, replace(variances, misplaced=0.0))
 
     def rates(self, weights: Sequence[float], *, alike: bool) -> RelativeRates:
-        """Compute relative rates for weighted targets; equal rates if `alike`."""
+        """Compute relative sampling rates for targets with these weights; equal rates if ``alike``."""
         variances = () if alike else self.hedged_variances
         return relative_rates(self.stage, self.places, variances, weights, alike=alike)
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
-        """Build the reading of each target on an order."""
+        """Build the reading (what an estimator needs besides labels) of each target on an order (items with rates).
+
+        Raises
+        ------
+        InputError
+            If the order cannot judge all items that a target needs.
+        """
         readings = [self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets]
         if self.beliefs is None:
             return tuple(readings)
@@ -184,7 +217,7 @@ class DesignInput:
 
 
 def checked_targets(targets: Target | Sequence[Target]) -> list[Target]:
-    """Check that targets belong to one pool and return them as a list."""
+    """Return one or several targets as a list; raise InputError if there is none, or they belong to several pools."""
     listed = [targets] if isinstance(targets, Target) else list(targets) if isinstance(targets, Sequence) else []
     if not listed or not all(isinstance(target, Target) for target in listed):
         raise InputError(f"a design is for a Target, or a list of them, got {targets!r}")
@@ -195,7 +228,10 @@ def checked_targets(targets: Target | Sequence[Target]) -> list[Target]:
 
 
 def largest_grade(targets: Sequence[Target], max_grade: int | None) -> int | None:
-    """Return the largest grade valid for all measures; ``max_grade`` if no measure has one."""
+    """Return the largest grade that all measures accept; ``max_grade`` if no measure limits it.
+
+    None means unlimited. Raise InputError unless ``max_grade`` is None or a whole number from 1 on.
+    """
     if max_grade is not None and (not isinstance(max_grade, Integral) or max_grade < 1):
         raise InputError(f"max_grade must be a whole number from 1 on, got {brief(max_grade)}")
     tops = [t.measure.max_grade for t in targets if t.measure.max_grade is not None]
@@ -205,7 +241,11 @@ def largest_grade(targets: Sequence[Target], max_grade: int | None) -> int | Non
 def relative_rates(
     stage: Stage, places: OrderPlaces, variances: Sequence[Variances], weights: Sequence[float], *, alike: bool
 ) -> RelativeRates:
-    """Compute relative rates from the weighted variances of targets; equal rates if `alike`."""
+    """Compute relative sampling rates from the variances of targets with their weights.
+
+    If ``alike`` is true, all rates are equal and ``variances`` and ``weights`` are not used. For several targets, raise
+    InputError unless the weights are one finite number of at least 0 for each target, not all 0.
+    """
     if alike:
         n = places.open_costs.size
         return RelativeRates(Ratios(np.ones(places.pool.n_queries), np.ones(n)), np.ones(n), weighs_costs=False)
@@ -214,10 +254,15 @@ def relative_rates(
 
 
 def equal_loss_weights(planned: Floats) -> list[float]:
-    """Compute target weights under which all targets lose the same share against their own designs.
+    """Compute target weights with which the joint design raises the variances of all targets by about the same factor.
 
-    ω_t = 1 over the variance that each target's own design plans at a given cost, (Σ λ sqrt(V/λ))² / Λ without
-    clipping; a target without planned variance gets 0. If no target has any, everything is known and all get 1.
+    ω_t is 1 over the variance that a design for target t alone plans at a cost of 1. A target whose value is already
+    known gets 0; if all are known, all get 1.
+
+    Parameters
+    ----------
+    planned : ndarray, shape (n_targets,)
+        Square roots of these variances, from `DesignInput.planned`.
 
     Examples
     --------
@@ -230,11 +275,17 @@ def equal_loss_weights(planned: Floats) -> list[float]:
 
 
 def joint_variances(variances: Sequence[Variances], weights: Sequence[float], places: OrderPlaces) -> Variances:
-    """Combine the variances of several targets, Σ_t ω_t V_t; a single target keeps its own.
+    """Combine the variances of several targets with weights ω into Σ_t ω_t V_t; a single target keeps its own.
 
-    Least shares are the mean of the targets', each weighted in a query by its ω_t V_t there. Their maximum would keep
-    rates high for ranks that matter to one target of many: for the 28 pairs of MQ2008's rankers, ERR at a tenth of the
-    budget, passive then needs 4.0 times the labels, with this mean 10 times, and the intervals cover as often.
+    The least probability of a place (item in judging order) is the mean of the targets' ones, weighted by ω_t V_t in
+    the place's query. Their maximum would keep rates high for ranks that matter to one target of many: for the 28 pairs
+    of MQ2008's rankers, ERR at a tenth of the budget, passive then needs 4.0 times the labels, with this mean 10 times,
+    and the intervals cover as often.
+
+    Raises
+    ------
+    InputError
+        If the weights are not one finite number from 0 on for each target, or are all 0.
     """
     if len(variances) == 1:
         return variances[0]
@@ -252,7 +303,11 @@ def joint_variances(variances: Sequence[Variances], weights: Sequence[float], pl
 
 
 def _stakes(weighted: Sequence[tuple[float, Variances]], places: OrderPlaces) -> Floats:
-    """Compute each target's share of the variance in the query of every wanted place, shape (n_targets, n_wanted)."""
+    """Compute each target's share of the weighted variance in the query of every wanted place, (n_targets, n_wanted).
+
+    A place is wanted if its item's label is unknown and can change a value. ``weighted`` are weights and variances of
+    the targets. A place is an item in the judging order of its query.
+    """
     owners, n = places.open_queries, places.pool.n_queries
     varies = np.array([w * (s.of_query + np.bincount(owners, s.of_open, minlength=n)) for w, s in weighted])
     total = varies.sum(axis=0)

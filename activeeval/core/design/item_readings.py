@@ -1,4 +1,4 @@
-"""Readings of additive targets on orders whose items are sampled independently."""
+"""Readings (what an estimator needs besides labels) of additive targets whose items are sampled independently."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST_LIKELIHOOD = 1e-12
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ItemReading(Reading):
-    """An additive target on an order whose items are sampled independently.
+    """What an estimator needs of an additive target besides the labels, if items are sampled independently.
 
     Attributes
     ----------
@@ -38,7 +38,8 @@ class ItemReading(Reading):
     gains : ndarray, shape (n_grades,)
         Gain of each grade.
     contrast, means : ndarray, shape (n_places,)
-        c_i (Δc_i in a comparison) and E[g_i] given the known grades.
+        Weight c_i of the item's rank (difference of two weights in a comparison), and its expected gain μ_i = E[g_i]
+        given the known grades.
     """
 
     beliefs: GradeProbs
@@ -55,7 +56,7 @@ class ItemReading(Reading):
 
     @cached_property
     def open_contrast(self) -> Floats:
-        """Weight of every place's rank in the target, c_i; 0 if its label is known."""
+        """Weight of the rank of each place's item in the target, c_i, shape (n_places,); 0 if its grade is known."""
         return np.where(self.known[self.order.items] < 0, self.contrast, 0.0)
 
     @cached_property
@@ -65,9 +66,10 @@ class ItemReading(Reading):
 
     @cached_property
     def regressors(self) -> Floats:
-        """Regressors of every query, shape (n_queries, k), known before judging.
+        """Regressors of every query, known before judging, shape (n_queries, 2 + number of columns of `extra_means`).
 
-        Σ c_i and Σ c_i μ_i of unknown items, and the latter under other models.
+        The columns are Σ c_i and Σ c_i μ_i over the query's items without a known grade, with rank weights c and
+        expected gains μ, then Σ c_i μ_i for each column of `extra_means`.
         """
         order, c = self.order, self.open_contrast
         columns = (c, c * self.means, *(c * means for means in self.extra_means.T))
@@ -77,8 +79,9 @@ class ItemReading(Reading):
     def extra_means(self) -> Floats:
         """Expected gain E[g_i] of every place under each extra model, shape (n_places, n_models).
 
-        If the model is a grader, its expectation before the sample is one of them: `means` that learn within a query
-        mix two signals, the level of the query and the item's position relative to the query's other items.
+        If the main model is a grader (an LLM or another model), its expectation before the sample is a further column:
+        predictions that learn within a query mix two signals, the mean grade of the query and the item's position
+        relative to the query's other items. A place is an item in the judging order of its query.
         """
         of_models = (self.beliefs.extra_models[:, self.order.items] @ self.gains).T
         if self.beliefs.refit is not None and self.order.n_queries >= FEWEST_FITTED:
@@ -87,11 +90,12 @@ class ItemReading(Reading):
 
     @cached_property
     def word(self) -> Floats:
-        """Model predictions by place and node: expected gain, running sums, likelihood (1 before labels).
+        """The model's record of each place at each node of the query factor, shape (n_places, 3, n_nodes).
 
-        Shape (n_places, 3, n_nodes).
-
-        See `activeeval.core.kernels.items`.
+        The query factor is a random effect shared by a query's items; a node is one of its discrete values. The three
+        rows are the expected gain, the running sum of expected gains times rank weights, and the likelihood of the
+        label (1 before labels), as `activeeval.core.kernels.items` reads them. A place is an item in the judging order
+        of its query.
         """
         nodes = self.beliefs.nodes
         word = np.ones((self.order.items.size, 3, len(nodes)))
@@ -100,7 +104,10 @@ class ItemReading(Reading):
         return word
 
     def judge(self, labels: LabelsLike) -> ReadingJudge:
-        """Build the judge that computes totals of selections under these labels; see `Reading.judge`."""
+        """Build the object that computes, from these labels, what estimators need of judged items.
+
+        ``labels`` are grades (n_items,), −1 for an item that cannot be judged, or `SoftLabels`.
+        """
         merged, items = self._all_labels(labels), self.order.items
         # an item that cannot be judged has gain NaN: the kernel uses the model's expectation
         gains = merged.values(self.gains)[items]
@@ -115,14 +122,14 @@ class ItemReading(Reading):
 
 @dataclass(frozen=True, eq=False)
 class ItemJudge(ReadingJudge):
-    """Totals of judged items.
+    """Computes the totals of items judged independently.
 
     Attributes
     ----------
     gains : ndarray, shape (n_places,)
         Gains of the labels; NaN for an item that cannot be judged.
     word : ndarray, shape (n_places, 3, n_nodes)
-        The model's expectations and likelihoods by place; see `ItemReading.word`.
+        The model's expectations and likelihoods by place and node of the query factor; see `ItemReading.word`.
     """
 
     reading: ItemReading
@@ -130,7 +137,10 @@ class ItemJudge(ReadingJudge):
     word: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Compute the totals of a selection; see `JudgedTotals`."""
+        """Compute what estimators need of each query of a selection (the judged items).
+
+        It is the query's observed value and regressors, with their variances within the query.
+        """
         reading, order, n = self.reading, self.reading.order, selection.queries.size
         width = 1 + reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
@@ -141,9 +151,9 @@ class ItemJudge(ReadingJudge):
         return JudgedTotals(totals=totals, within=within)
 
     def _expect_missing(self, selection: Rows, values: Floats) -> None:
-        """Add the expected gain of items that cannot be judged to the values of queries sampled with certainty.
+        """Add the expected gain of items that cannot be judged to ``values``, in place, shape (n_selected_queries,).
 
-        For other queries the population total already includes it.
+        This is for queries sampled with certainty only: for other queries the population total already includes it.
         """
         if not self._lacks_any:
             return

@@ -1,8 +1,9 @@
 """Variance that an item's label removes from a value divided by an ideal (nDCG, R, AP); it orders the judging of lists.
 
-With L = N / I, both expected, a label that moves the gain of item i by v moves L by about v (s_i − L d) / I, where s_i
-is the change of the numerator and d the discount of the rank that one more relevant item adds to the ideal. Averaged
-over the labels, the square of that is, to first order,
+A value is L = N / I, a numerator over an ideal (the best possible numerator), both replaced by their expectations. A
+label that moves the gain of item i by v moves L by about v (s_i − L d) / I, where s_i is the slope of the numerator,
+and d the discount of the rank that one more relevant item adds to the ideal. Averaged over the labels, the square of
+that is, to first order,
 
     w_i = Var[v_i] ((s_i − m d)² + V d²) / I²,        m = E[N] / I,    V = Σ_j s_j² Var[v_j] / I².
 
@@ -24,14 +25,22 @@ from activeeval.core.types import Floats, Ints
 
 
 def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
-    """Compute the variance that each item's label removes from a target with an ideal (w of the module), (items.size,).
+    """Compute the variance that each item's label removes from a value divided by an ideal, as nDCG.
+
+    It is w_i of the module's formula.
 
     Parameters
     ----------
     target : Target
     beliefs : GradeProbs
-    items : ndarray of int64
-        All items that can matter, in an order independent of the input's rows: sums follow it.
+        The grade model.
+    items : ndarray of int64, shape (n,)
+        All items that can matter. Their order must not depend on the order of the input's rows, because the rounding
+        of sums follows it.
+
+    Returns
+    -------
+    ndarray, shape (n,)
     """
     pool, terms = target.pool, target.terms(beliefs.max_grade + 1)
     owners, n = pool.item_queries[items], pool.n_queries
@@ -48,7 +57,10 @@ def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
 
 
 def _moments(beliefs: GradeProbs, owners: Ints, items: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
-    """Compute mean and variance of the items' gains, and their probability to be above 0; shape (items.size,) each."""
+    """Compute mean and variance of each item's gain, and the probability that it is above 0; (items.size,) each.
+
+    ``owners`` (items.size,) is the query of each item.
+    """
     weights, nodes = beliefs.weights[owners], beliefs.nodes[:, items]
     columns = (terms.values, terms.values**2, (terms.values > 0).astype(np.float64))
     mean, square, relevant = (mean_over_nodes(weights, nodes @ column) for column in columns)
@@ -56,9 +68,18 @@ def _moments(beliefs: GradeProbs, owners: Ints, items: Ints, terms: Terms) -> tu
 
 
 def _ideals(owners: Ints, n: int, mean: Floats, relevant: Floats, terms: Terms) -> tuple[Floats, Floats]:
-    """Compute the expected ideal of each query, and its increase by one more relevant item with a gain of 1.
+    """Compute the expected ideal of each query, and its increase if one more item has a gain of 1; (n,) each.
 
-    Conditional on at least one relevant item: queries without one score 0 whatever is judged.
+    Both are conditional on at least one relevant item: queries without one score 0 whatever is judged.
+
+    Parameters
+    ----------
+    owners : ndarray of int64, shape (n_items,)
+        Query of each item.
+    n : int
+        Number of queries.
+    mean, relevant : ndarray, shape (n_items,)
+        Expected gain of each item, and the probability that it is above 0.
     """
     with np.errstate(divide="ignore"):
         any_left = -np.expm1(np.bincount(owners, np.log1p(-np.minimum(relevant, 1.0)), minlength=n))
@@ -72,9 +93,11 @@ def _ideals(owners: Ints, n: int, mean: Floats, relevant: Floats, terms: Terms) 
 
 
 def _precision_slopes(target: Target, items: Ints, mean: Floats, depth: int) -> tuple[Floats, Floats]:
-    """Compute each item's slope and share of the expected numerator of average precision, of one list or a difference.
+    """Compute, for average precision, the slope of the numerator in each item's gain, and the item's share of E[N].
 
-    ∂N/∂v and E[N] by item, N = Σ_i (r_i / i)(1 + Σ_{j<i} r_j) with relevances r.
+    The numerator of a list is N = Σ_i (r_i / i)(1 + Σ_{j<i} r_j), with r_i the relevance at rank i ≤ ``depth``; in a
+    comparison it is the difference of two lists. ``mean`` is the expected gain of each item. All arrays have shape
+    (items.size,).
     """
     place, slopes, numerator = np.full(target.pool.n_items, -1), np.zeros(items.size), np.zeros(items.size)
     place[items] = np.arange(items.size)
@@ -92,7 +115,17 @@ def _precision_slopes(target: Target, items: Ints, mean: Floats, depth: int) -> 
 
 
 def _around(ranking: Rankings, counts: NDArray[np.bool_], values: Floats, *, after: bool = False) -> Floats:
-    """Sum the values before (or after) each counted entry in its list."""
+    """Sum the values above (or below) each counted entry within its list.
+
+    Parameters
+    ----------
+    counts : ndarray of bool, shape (n_entries,)
+        The entries of the ranking that count.
+    values : ndarray, shape (counts.sum(),)
+        A value for each counted entry; the result has the same shape.
+    after : bool
+        True to sum the values below the entry.
+    """
     sums = np.zeros(counts.size)
     sums[counts] = values
     for start, end in zip(ranking.offsets[:-1].tolist(), ranking.offsets[1:].tolist(), strict=True):

@@ -1,4 +1,8 @@
-"""Scheme of levels: every unit has a random level; units are judged by ascending level within the budget."""
+"""Scheme of levels: every unit has a random level; units are judged by ascending level within the budget.
+
+A unit is what is drawn and judged at once: one item, or successive places of a list. A place is the position of one
+item in the judging order of its query. A key is the seed of one sample.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +32,19 @@ _AHEAD = 3.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Queue:
-    """The units of an order below a level for one key, by ascending level.
+    """The units of an order whose level for one key lies below a limit, by ascending level.
 
     Attributes
     ----------
     order : Order
     limit : float
         All units below this level are in the queue.
-    places, place_levels : ndarray
+    places, place_levels : ndarray, shape (n_sampled,)
         Sampled places, query by query, and their levels.
-    ranks : ndarray of int64
-        Rank of each place's unit.
+    ranks : ndarray of int64, shape (n_sampled,)
+        Number of each place's unit in the queue, from 0.
     unit_queries, unit_costs, unit_levels : ndarray, shape (n_units,)
-        By level.
+        Query, cost (in mean items) and level of each unit, by ascending level.
     """
 
     order: Order
@@ -54,19 +58,26 @@ class Queue:
 
     @property
     def cost(self) -> float:
-        """Cost of all units."""
+        """Cost of all units in the queue, in mean items (the mean cost of an item of the pool is 1)."""
         return float(self.spent[-1]) if self.spent.size else 0.0
 
     def paid(self, budgets: Floats) -> Ints:
-        """Count the units that each budget pays for, up to the first one that it cannot pay."""
+        """Count the units before the first one that exceeds the budget, for each of ``budgets`` (n_budgets,)."""
         return np.searchsorted(self.spent, budgets * (1 + ROUNDING), side="right")
 
     def level_after(self, n_units: int) -> float:
-        """Return the sampling level reached by the first ``n_units``: that of the next unit, or infinite."""
+        """Return the sampling level reached once the first ``n_units`` units are judged: that of the next unit.
+
+        It is infinite if there is none. At level T a place (item in judging order) of rate r was judged with
+        probability min(1, T r).
+        """
         return float(self.unit_levels[n_units]) if n_units < self.unit_levels.size else math.inf
 
     def selection(self, n_units: int) -> Selection:
-        """Return the selection of the lowest ``n_units`` units; its level is that of the first excluded unit."""
+        """Return the selection (places taken) of the first ``n_units`` units; its level is that of the next unit.
+
+        A place is an item in the judging order of its query.
+        """
         level = self.level_after(n_units)
         places = self.places[self.place_levels < level]
         queries, counts = np.unique(self.order.place_queries[places], return_counts=True)
@@ -74,13 +85,19 @@ class Queue:
         return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)
 
     def places_of(self, unit: int) -> Ints:
-        """Return the places of the unit with this rank."""
+        """Return the places of a unit, given by its number in the queue, as positions on the order's place axis.
+
+        A place is an item in the judging order of its query.
+        """
         by_rank, starts = self._by_rank
         return self.places[by_rank[starts[unit] : starts[unit + 1]]]
 
     @cached_property
     def _by_rank(self) -> tuple[Ints, Ints]:
-        """Positions of places sorted by the rank of their unit, and the start of each unit among them."""
+        """Indices that sort the queue's places by unit, (n_sampled,), and each unit's start in them, (n_units + 1,).
+
+        A place is an item in the judging order of its query.
+        """
         sizes = np.bincount(self.ranks, minlength=self.unit_levels.size)
         return np.argsort(self.ranks, kind="stable"), np.concatenate(([0], np.cumsum(sizes)))
 
@@ -105,15 +122,28 @@ class Levels(Scheme):
     """
 
     def least(self, order: Order) -> float:
-        """Return the smallest valid budget, in mean items: it pays for the most expensive possible unit."""
+        """Return the smallest valid budget, in mean items: it pays for any unit (what is judged at once).
+
+        The mean item costs 1.
+        """
         return min(float(order.dearest_units.max(initial=0.0)), order.cost)
 
     def ends(
         self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
     ) -> tuple[float, ...]:
-        """Return the ends of blocks: by default quarters of the budget that pay for the most expensive unit.
+        """Check the budget and return the cumulated budgets at which blocks end.
 
-        If a possible unit cost more than the first block, the estimate would be biased.
+        ``blocks`` are requested ends before the last (None: the default), ``name`` is the method's name for errors.
+        The default blocks are the quarters of the budget that pay for the most expensive unit. If a possible unit cost
+        more than the first block, the estimate would be biased. A block is a part of the budget, at whose end the
+        sample can be read.
+
+        Raises
+        ------
+        BudgetError
+            If the budget, or the first block, does not pay for the most expensive unit.
+        InputError
+            If the blocks do not ascend, or an expected budget is requested.
         """
         if expected:
             raise InputError(f"{name!r} has a hard budget: an expected one is for draws with replacement")
@@ -128,14 +158,22 @@ class Levels(Scheme):
         return ends
 
     def caution(self, order: Order, budget: float) -> Caution | None:
-        """Return a warning if the budget is below the two most expensive units: the variance is then unbounded."""
+        """Return a warning if the budget does not pay for any two units (what is judged at once), else None.
+
+        The variance is then unbounded.
+        """
         if order.cost <= budget:
             return None
         two = order.two_dearest
         return None if budget >= two else Caution("warning", "two units", {"budget": budget, "needed": two})
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return the inclusion probabilities of every query and of every place at a budget, on average."""
+        """Return the inclusion probabilities of queries, (n_queries,), and places, (n_places,), with a budget.
+
+        They are those at the sampling level whose expected cost is the budget, in mean items (the mean item costs 1). A
+        place is an item in the judging order of its query. At the sampling level T, a place of rate r is judged with
+        probability min(1, T r).
+        """
         return order.inclusion_probs(order.level_for(budget))
 
     def mean_size(self, query_probs: Floats) -> float:
@@ -143,7 +181,11 @@ class Levels(Scheme):
         return float(query_probs.sum())
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Return the units of a key that the budget pays for, by ascending level."""
+        """Draw the units (what is judged at once) of a key (seed), by ascending random level, as the budget allows.
+
+        ``blocks`` are the cumulated budgets at which the sample can be read, the whole budget last. A level is a random
+        number divided by the sampling rate.
+        """
         queue = self.queue(order, key, blocks[-1])
         ends = tuple(queue.paid(np.array(blocks)).tolist())
         n = ends[-1]
@@ -162,7 +204,10 @@ class Levels(Scheme):
         )
 
     def limit(self, order: Order, budget: float) -> float:
-        """Compute the level up to which to search for a budget; infinite if it pays for everything."""
+        """Estimate a level below which the units (items judged at once) probably cost more than the budget.
+
+        It is infinite if the budget pays for everything, and the known limit if the order comes from a larger pool.
+        """
         if order.larger_pool is not None:
             return order.larger_pool.horizon
         if budget * (1 + ROUNDING) >= order.cost:
@@ -171,7 +216,10 @@ class Levels(Scheme):
         return order.level_for(budget * (1 + _AHEAD / math.sqrt(max(n_queries, 1.0))))
 
     def queue(self, order: Order, key: np.uint64, budget: float) -> Queue:
-        """Compute the units of a key: all that the budget pays for and the first one that it does not.
+        """Compute the units (what is judged at once) of a key (seed) by ascending random level.
+
+        They are all that the budget, in mean items (the mean item costs 1), pays for, and at least the next one. A
+        level is a random number divided by the sampling rate.
 
         Raises
         ------
@@ -188,7 +236,10 @@ class Levels(Scheme):
             limit = _higher(order, limit, queue.unit_levels.size)
 
     def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
-        """Compute the units of a key below a level."""
+        """Compute the units (what is judged at once) of a key (seed) with random levels below ``limit``, ascending.
+
+        A level is a random number divided by the sampling rate.
+        """
         bundles = _bundles_below(order, np.array([key], dtype=np.uint64), limit)
         queries = np.repeat(bundles.queries, np.diff(bundles.row_places))
         by_level = np.lexsort((queries, bundles.levels))
@@ -214,12 +265,22 @@ class Levels(Scheme):
     def samples(
         self, order: Order, keys: NDArray[np.uint64], budgets: Floats, limit: float
     ) -> Iterator[tuple[Ints, list[Selections]]]:
-        """Yield groups of keys with the selection that every budget pays for: `Queue.selection` for many keys at once.
+        """Draw the samples of many keys (seeds) at many budgets at once, as `drawn` does for one.
 
         Parameters
         ----------
+        keys : ndarray of uint64, shape (n_keys,)
+        budgets : ndarray, shape (n_budgets,)
+            In mean items (the mean item costs 1).
         limit : float
-            `limit` of the order and the largest budget.
+            Level (random number over sampling rate) up to which to search first: `Levels.limit` for the largest budget.
+
+        Yields
+        ------
+        indices : ndarray of int64
+            A group of keys, as indices into ``keys``; the groups together cover all keys.
+        selections : list of Selections
+            For each budget, the selections of the keys of this group.
         """
         todo = np.arange(keys.size)
         while todo.size:
@@ -233,7 +294,11 @@ class Levels(Scheme):
 
 
 def _bundles_below(order: Order, keys: NDArray[np.uint64], limit: float) -> BundlesBelow:
-    """Compute all places below a level under each key, in arrays that grow until they fit."""
+    """Compute, for each key (seed), all places (items in judging order) whose random level is below ``limit``.
+
+    The size of the output is only known afterwards: arrays are doubled until it fits. A level is a random number
+    divided by the sampling rate.
+    """
     n_rows, n_places = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
     longest = int(np.diff(order.offsets).max(initial=0))
     while True:
@@ -253,12 +318,25 @@ def _bundles_below(order: Order, keys: NDArray[np.uint64], limit: float) -> Bund
 
 
 def _higher(order: Order, limit: float, n_units: int) -> float:
-    """Return a higher level to search up to, if a limit with ``n_units`` units below it was too low."""
+    """Return the next level up to which to search for units (items judged at once) to judge, if ``limit`` was too low.
+
+    It is twice the limit, or infinite if the ``n_units`` found are about all.
+    """
     return 2 * limit if n_units < order.items.size else math.inf
 
 
 def _selected(bundles: BundlesBelow, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
-    """Select each finished key's places below its level, as rows of `Selections`."""
+    """Select the places (items in judging order) of each finished key below the key's level, as rows of `Selections`.
+
+    Parameters
+    ----------
+    bundles : BundlesBelow
+        Candidate places of all keys.
+    levels : ndarray, shape (n_keys,)
+        Level that each key's sample reaches.
+    is_done : ndarray of bool, shape (n_keys,)
+        Keys that are finished; the result counts only these.
+    """
     costs = np.empty(levels.size)
     owners, taken = kernel.take(bundles, order.kernel_arrays, levels, costs)
     return Selections(
@@ -273,7 +351,9 @@ def _selected(bundles: BundlesBelow, order: Order, levels: Floats, is_done: NDAr
 
 
 def quarters(budget: float, dearest: float) -> list[float]:
-    """List the ends of a budget's blocks before its own end: quarters that pay for the most expensive unit.
+    """List those of 25, 50 and 75 % of a budget that pay for the most expensive unit, whose cost is ``dearest``.
+
+    The sample can be read when these parts of the budget are spent.
 
     Examples
     --------

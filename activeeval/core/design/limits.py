@@ -1,13 +1,15 @@
 """Distance of a design from the least variance that its model and its costs allow.
 
-Under the model, opening a query with probability ρ and judging its places with probabilities a ≤ ρ leaves the variance
+A place is the position of one item in the judging order of its query. Under the model, opening a query (judging any of
+its places) with probability ρ and judging its places with probabilities a ≤ ρ leaves the variance
 
     Σ_x p² [ V_0 (1/ρ − 1) + Σ_i V_i (1/a_i − 1) ]        at a cost of        Σ_x [ λ_0 ρ + Σ_i λ_i a_i ],
 
-V_0 of the query itself, below 0 if its items cancel in a difference, and V_i the variance that judging place i
-removes; a never rises along a list judged to a depth. The least variance at that cost has ρ and
-a = min(1, κ p sqrt(V / λ)) with V / λ pooled (`activeeval.core.kernels.rates`). A design differs from it by least
-probabilities, rounding and a budget that is never exceeded.
+with p the probability of the query, V_0 the variance of the query itself (below 0 if its items cancel in a difference),
+V_i the variance that judging place i removes, λ_0 the cost of opening the query and λ_i that of judging the place.
+Along a list judged to a depth, a never rises. The least variance at that cost has ρ and a = min(1, κ p sqrt(V / λ))
+with V / λ pooled (`activeeval.core.kernels.rates`). A design differs from it by least probabilities, rounding and a
+budget that is never exceeded.
 
 If items are sampled independently, an opened query without any sampled item costs nothing, so κ is a little higher.
 These probabilities are then not exactly optimal: at an overhead of one item, queries of two to five items, they leave
@@ -32,7 +34,9 @@ from activeeval.core.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RatePlan:
-    """Variance under a design's grade model as a function of its inclusion probabilities, for one target.
+    """Variance of one target's estimate under a design's grade model, as a function of the inclusion probabilities.
+
+    Symbols are those of the module. A place is wanted if its label is unknown and can change a target's value.
 
     Attributes
     ----------
@@ -44,7 +48,7 @@ class RatePlan:
     of_query, of_open : ndarray, shape (n_queries,) and (n_wanted,)
         p² V_0 and p² V_i.
     query_rates, place_rates : ndarray, shape (n_queries,) and (n_wanted,)
-        p sqrt(V / λ), pooled, without any least probability.
+        Optimal rates p sqrt(V / λ), pooled, without any least probability.
     """
 
     order: Order
@@ -57,7 +61,7 @@ class RatePlan:
 
     @classmethod
     def of(cls, design: Design) -> RatePlan:
-        """Build the plan of a design for its first target.
+        """Build the variance of a design's first target as a function of inclusion probabilities.
 
         Raises
         ------
@@ -75,7 +79,10 @@ class RatePlan:
 
     @classmethod
     def of_input(cls, design_input: DesignInput, order: Order, which: int = 0) -> RatePlan:
-        """Build the plan for one of the targets of a pool, on the order of all of them."""
+        """Build the variance of target number ``which`` as a function of inclusion probabilities.
+
+        ``order`` (items in judging order, with sampling rates) serves all targets of ``design_input``.
+        """
         stage, places, variances, p = (
             design_input.stage,
             design_input.places,
@@ -95,42 +102,66 @@ class RatePlan:
         )
 
     def variance(self, turned_to: Floats, judged: Floats) -> float:
-        """Compute the variance of the estimate at probabilities of queries (n_queries,) and places (n_wanted,)."""
+        """Compute the variance of the estimate from inclusion probabilities.
+
+        Parameters
+        ----------
+        turned_to : ndarray, shape (n_queries,)
+            ρ: probability of opening each query (judging any of its items).
+        judged : ndarray, shape (n_wanted,)
+            a: probability of judging each wanted place (an item whose unknown label can change the value).
+        """
         return _left(self.of_query, turned_to) + _left(self.of_open, judged)
 
     def chances(self, budget: float) -> tuple[Floats, Floats]:
-        """Compute the design's probabilities of opening queries and judging places at a budget in mean items.
+        """Compute the probabilities with which the design opens queries and judges places at a budget.
 
-        ρ (n_queries,) and a (n_wanted,).
+        The budget is in mean items (the mean cost of an item is 1). The results have shapes (n_queries,) and
+        (n_wanted,); a place is wanted if its item's label is unknown and can change the value. A place is an item in
+        the judging order of its query.
         """
         return self._chances(self.order.level_for(budget))
 
     def _chances(self, level: float) -> tuple[Floats, Floats]:
-        """Compute the probabilities of queries and of wanted places at a level."""
+        """Compute the probabilities with which queries are opened and wanted places are judged at a sampling level.
+
+        A place is wanted if its item's label is unknown and can change the value. A place is an item in the judging
+        order of its query. At the sampling level T, a place of rate r is judged with probability min(1, T r).
+        """
         pi, a = self.order.inclusion_probs(level)
         return pi, a[self.places]
 
     def at_budget(self, budget: float) -> float:
-        """Compute the design's variance at a budget in mean items."""
+        """Compute the design's variance at a budget in mean items (the mean item costs 1)."""
         return self.variance(*self.chances(budget))
 
     def at_level(self, level: float) -> float:
-        """Compute the design's variance at a level."""
+        """Compute the design's variance at a sampling level T; a place of rate r is judged with probability T r.
+
+        A place is an item in the judging order of its query.
+        """
         return self.variance(*self._chances(level))
 
     def between(self, budget: float) -> float:
-        """Compute the share of that variance due to the choice of queries, if chosen queries were judged whole."""
+        """Compute which share of the variance at a budget would be left if all opened queries were judged whole.
+
+        It is the share that comes from the choice of queries, between 0 and 1. The budget is in mean items (the mean
+        item costs 1).
+        """
         turned_to, judged = self.chances(budget)
         whole = self.of_query + np.bincount(self._owners, self.of_open, minlength=turned_to.size)
         left = self.variance(turned_to, judged)
         return min(_left(whole, turned_to) / left, 1.0) if left > 0 else 0.0
 
     def is_certain(self, judged: Floats) -> NDArray[np.bool_]:
-        """Flag the queries all of whose places are judged with certainty, shape (n_queries,)."""
+        """Flag the queries all of whose items are judged with certainty, from the probabilities of wanted places.
+
+        A place is an item in the judging order of its query.
+        """
         return np.asarray(np.bincount(self._owners, judged < 1, minlength=self.offsets.size - 1) == 0)
 
     def without_overhead(self) -> RatePlan:
-        """Return the plan without overhead per query, for a design that judges parts of queries."""
+        """Return this function as if opening a query cost nothing; only for a design that judges parts of queries."""
         order, costs = self.order, self.order.costs[self.places]
         free = np.zeros_like(order.overheads)
         ratios, of_query = self.of_open / costs, np.zeros_like(self.of_query)
@@ -149,7 +180,10 @@ class RatePlan:
         )
 
     def least(self, budget: float) -> float:
-        """Compute the least variance that any probabilities leave at a budget in mean items."""
+        """Compute the least variance that any inclusion probabilities could reach at a budget in mean items.
+
+        The mean item costs 1.
+        """
         order, level = self.order, np.inf
         if budget < order.cost:
             arrays = (self.offsets, self.query_rates, self.place_rates, order.overheads, order.costs[self.places])
@@ -159,7 +193,10 @@ class RatePlan:
         return self.variance(np.nan_to_num(turned_to), np.nan_to_num(judged))
 
     def excess(self, budget: float) -> float:
-        """Compute the ratio of the design's variance to the least one: at least 1, and 1 if no variance is left."""
+        """Compute the ratio of the design's variance to the least one at a budget: at least 1; 1 if both are 0.
+
+        It is infinite if only the design leaves a variance.
+        """
         least, actual = self.least(budget), self.at_budget(budget)
         if least > 0:
             return max(actual / least, 1.0)
@@ -167,11 +204,22 @@ class RatePlan:
 
     @property
     def _owners(self) -> Ints:
-        """Query of every wanted place."""
+        """Query of every wanted place (an item whose unknown label can change the value), shape (n_wanted,)."""
         return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
 
     def turned_to(self, pi: Floats, judged: Floats) -> Floats:
-        """Compute the probability that any place of each query is judged; below ρ for independent items."""
+        """Compute the probability that at least one place of each query is judged, shape (n_queries,).
+
+        It is below ρ if items are sampled independently, because all items of an opened query may be left out. A place
+        is an item in the judging order of its query.
+
+        Parameters
+        ----------
+        pi : ndarray, shape (n_queries,)
+            ρ: probability of opening each query.
+        judged : ndarray, shape (n_wanted,)
+            Probability of judging each wanted place.
+        """
         if self.order.is_nested:
             return pi
         owners = self._owners
@@ -182,7 +230,7 @@ class RatePlan:
 
 
 def _left(variances: Floats, chances: Floats) -> float:
-    """Compute the variance Σ V (1/a − 1) at probabilities a, over the terms with V ≠ 0."""
+    """Compute Σ V (1/a − 1) over the variance terms V ≠ 0, with inclusion probabilities a (``chances``); (n,) each."""
     varies = variances != 0
     with np.errstate(divide="ignore"):
         return float((variances[varies] * (1.0 / chances[varies] - 1.0)).sum())

@@ -41,25 +41,24 @@ class Method:
 
     Attributes
     ----------
-    name : str
-    when : str
-        One line on when to use it.
+    name, when : str
+        Its name, and one line on when to use it.
     stage : Stage
         What is judged of a query: all, a random prefix of the judging order, or independent items.
     scheme : class of Scheme
-        How the order is traversed: by levels, or by the paper's draws with its ratio estimator.
+        How units are drawn: by random levels, or with replacement as in the paper, with its ratio estimator.
     is_fitted : bool
         True if the estimator fits regressors to the sample (robust to a bad model), else it is exactly unbiased.
     is_optimal : bool
-        True to sample where the model expects much variance for the cost; False to sample by p.
+        True to sample where the model expects much variance for the cost; False to sample by query probabilities p.
     ignores_model : bool
         Replace the model by the uniform grade distribution.
     ignores_cost : bool
-        Use λ ≡ 1 in q*; judging still costs λ.
+        Compute draw probabilities as if all queries cost the same; the budget still pays their costs.
     ignores_factor : bool
-        Treat the grades of a query as independent, as the paper does, even if a query factor is known.
+        Treat a query's grades as independent, as the paper does: no query factor (a random effect that they share).
     defensive_share : float
-        Default share of sampling that follows p, independent of the model.
+        Default share of sampling that follows the query probabilities p, independent of the model.
 
     Examples
     --------
@@ -93,7 +92,7 @@ class Method:
 
     @property
     def looks(self) -> str:
-        """Labels after which a query's depth is planned again, one of `LOOKS`; "off" without adaptive depth."""
+        """When the labels of a query decide again how deep it is judged: "each", "3", "1" or "off" (`LOOKS`)."""
         return str(getattr(self.stage, "looks", "off"))
 
     @property
@@ -121,7 +120,7 @@ class Method:
         return replace(self, stage=Depth(looks))
 
     def row(self) -> dict[str, str]:
-        """Tabulate the stage, scheme, estimator and use of the method."""
+        """Describe the method as a row of a table: column names to texts."""
         names = ("method", "judged", "scheme", "estimator", "when")
         return dict(zip(names, (self.name, self.stage.name, self.scheme.title, self.estimator, self.when), strict=True))
 
@@ -151,15 +150,15 @@ class Method:
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades), optional
             The grade model; required by every method that uses one and does not ignore it.
         budget : float, optional
-            Λ in mean items of the pool, a hard limit; see `Design.with_budget`, as for ``blocks`` and ``expected``.
+            In mean items (the pool's mean item costs 1); see `Design.with_budget`, as for ``blocks``, ``expected``.
         weights : sequence of float or "minimax", optional
-            ω of each target. By default 1 over its own design's planned variance: all targets lose equal shares.
-            "minimax" minimizes the largest loss of a target against its own design.
+            Of each target. By default 1 over the variance of a design for it alone, so that all lose equal shares.
+            "minimax" minimizes the largest loss of a target against a design for it alone.
         defensive_share : float, optional
             ε: with replacement q ← (1 − ε) q* + ε p, otherwise no query's rate is below ε times the mean one. By
             default the method's own, 0 for those of the paper.
         beside : sequence of Target
-            Further targets without readings, such as segments, for the rates; their ``weights`` follow the others.
+            Further targets, such as segments, that only influence the rates; their ``weights`` follow the others.
         **model
             `ModelOptions`: node_weights, factor, extra_probs, refit, max_grade, judged and bias.
 
@@ -196,7 +195,7 @@ class Method:
         weights: Sequence[float] | Literal["minimax"] | None = None,
         defensive_share: float | None = None,
     ) -> tuple[Order, Scheme]:
-        """Build the order and the scheme of a pool from its `design_input`; see `design`."""
+        """Build the order (items in judging order, with sampling rates) and the sampling scheme of a pool."""
         share = closed_share(
             self.defensive_share if defensive_share is None else defensive_share, "the defensive share"
         )
@@ -214,9 +213,9 @@ class Method:
         grade_probs: ArrayLike | GradeProbs | None = None,
         **model: Unpack[ModelOptions],
     ) -> DesignInput:
-        """Prepare a pool, or a part of one, query by query: known grades, grade model and places; see `design`.
+        """Prepare a pool, or a part of one: known grades, grade model and places (items in judging order).
 
-        ``grade_probs`` may be a ready `GradeProbs` that already contains the factor and the known grades.
+        Parameters and errors are those of `design`; ``grade_probs`` may be a `GradeProbs` with factor and known grades.
         """
         targets = checked_targets(targets)
         check_names(model, ModelOptions)
@@ -232,23 +231,23 @@ class Method:
         )
 
     def rates(self, design_input: DesignInput, weights: Sequence[float]) -> RelativeRates:
-        """Compute the relative rates of a part of a pool."""
+        """Compute the relative sampling rates of a part of a pool, for targets with these weights."""
         return self.scheme.rates(design_input, weights, is_optimal=self.is_optimal)
 
     def draw_probs(
         self, query_probs: Floats, columns: Sequence[Floats], cheapest: float, unit: float, share: float
     ) -> Floats:
-        """Compute the draw probabilities q of queries judged whole, with replacement; eqs. (16), (17); (n_queries,).
+        """Compute the draw probabilities q with replacement, shape (n_queries,); eqs. (16), (17) of the paper.
 
         Parameters
         ----------
         columns : sequence of three ndarrays, shape (n_queries,)
-            m(x) = E[L | x] and Var[L | x] under the grade model, and λ(x).
+            Mean and variance of each query's value L under the grade model, and the cost λ of judging it whole.
         cheapest, unit : float
-            Cost of the cheapest place and of the mean item; the smaller one replaces a λ of 0 (nothing to judge), for
-            which q* is not defined.
+            Cost of the cheapest item to judge and of the mean item; the smaller one replaces a λ of 0 (nothing to
+            judge), for which the formula is not defined.
         share : float
-            As in `design`.
+            Share of a mixture with the query probabilities, which bounds importance weights (defensive sampling).
         """
         if not self.is_optimal:
             return query_probs
@@ -262,11 +261,11 @@ class Method:
     def order(
         self, design_input: DesignInput, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float
     ) -> Order:
-        """Build the order of a part; ``query_probs`` (n_queries,) are p(x) over the whole pool, and so are `sums`."""
+        """Build the order (places with sampling rates) of a part of a pool; other arguments are over the whole pool."""
         return order_of(design_input.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
 
     def design_of(self, design_input: DesignInput, order: Order, scheme: Scheme, max_grade: int | None) -> Design:
-        """Build the design of a pool, or of queries gathered from a larger one; ``max_grade`` as in `design`."""
+        """Build the design from its parts, of a pool or of queries taken from a larger one."""
         return Design(
             name=self.name,
             scheme=scheme,
@@ -280,7 +279,7 @@ class Method:
         )
 
     def looked(self, design: Design, weights: Sequence[float]) -> Design:
-        """Add the history of adaptive depth to a design, if the method has one; ``weights`` are of the targets."""
+        """Add to a design how its rates follow labels, if the method has adaptive depth; one weight for each target."""
         if self.looks == "off":
             return design
         assert design.beliefs is not None
@@ -290,7 +289,7 @@ class Method:
     def _beliefs(
         self, targets: Sequence[Target], grade_probs: ArrayLike | GradeProbs | None, known: Ints, model: ModelOptions
     ) -> GradeProbs | None:
-        """Build the method's grade model; None if it uses none."""
+        """Build the method's grade model; None if it uses none. Raise InputError if a needed one is missing."""
         pool = targets[0].pool
         if not self.is_optimal and not self.stage.needs_model:
             return None
@@ -319,6 +318,7 @@ def _paper(name: str, when: str, **choices: Any) -> Method:
 
 
 def _levels(name: str, when: str, stage: Stage, **choices: Any) -> Method:
+    """Define a method that judges units (items judged at once) by ascending random level, without replacement."""
     return Method(name=name, when=when, stage=stage, **choices)
 
 
@@ -359,7 +359,7 @@ def fitting_methods(*measures: Measure) -> list[str]:
 
 
 def robust_methods(*measures: Measure) -> list[str]:
-    """List the methods for measures that a bad model cannot spoil: sampling by levels with a fitted estimator."""
+    """List the methods for measures that a bad model cannot spoil: without replacement, with a fitted estimator."""
     return [name for name in fitting_methods(*measures) if METHODS[name].is_fitted]
 
 

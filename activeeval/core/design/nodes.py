@@ -1,4 +1,8 @@
-"""Nodes of a latent query factor over grades: build, reweight by known grades, shift and reverse."""
+"""Nodes of a query factor: build them, reweight them by known grades, shift and reverse them.
+
+A query factor is a random effect shared by the grades of a query's items. It is integrated numerically: each node is
+one value of the factor, with a weight and with its own grade probabilities of every item.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,17 @@ from activeeval.core.types import Floats, Ints
 SHIFTS = (-4.0, -2.0, 2.0)
 """Shifts of the logits of p(y > k): further down than up, because overestimates are the dangerous error."""
 _SMALLEST = 1e-6
+"""Least distance of a probability p(y > k) from 0 and 1 before its logit is taken."""
 _LEAST_TURNED = 1e-3
 """Least probability of any grade at the reversed nodes: a certain prediction carries no information on the others."""
 
 
 class Factor(Protocol):
-    """Interface of a query factor that builds nodes from probabilities: `activeeval.core.grade_models.QueryFactor`."""
+    """Interface of a query factor (a random effect shared by a query's items), integrated over n_nodes values.
+
+    `activeeval.core.grade_models.QueryFactor` implements it. ``node_weights`` has shape (n_nodes,). ``node_probs`` maps
+    grade probabilities (n_items, n_grades) to those at each node, (n_nodes, n_items, n_grades).
+    """
 
     @property
     def node_weights(self) -> Floats: ...
@@ -33,7 +42,19 @@ class Factor(Protocol):
 
 
 def nodes_of(grade_probs: NDArray[np.float32], factor: Factor | None) -> Floats:
-    """Build the nodes of a model, shape (n_nodes, n_items, n_grades), with rows normalized to 1 in 64 bits."""
+    """Compute the grade probabilities of every item at each node of the query factor; in 64 bits, rows sum to 1.
+
+    Parameters
+    ----------
+    grade_probs : ndarray, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
+    factor : Factor or None
+        The query factor (a random effect shared by a query's items), for ``grade_probs`` without a node axis. None:
+        ``grade_probs`` already have nodes, or are a single one.
+
+    Returns
+    -------
+    ndarray, shape (n_nodes, n_items, n_grades)
+    """
     probs = np.asarray(grade_probs, dtype=np.float64)
     probs = np.asarray(probs / probs.sum(axis=-1, keepdims=True), dtype=np.float64)
     if factor is None:
@@ -46,7 +67,23 @@ def nodes_of(grade_probs: NDArray[np.float32], factor: Factor | None) -> Floats:
 
 
 def rounded_probs(pool: QueryPool, extra_probs: Sequence[ArrayLike], n_grades: int) -> NDArray[np.float32]:
-    """Check the grade probabilities of other models and round them to 32 bits, as a sample stores them."""
+    """Check the grade probabilities of further models and round them to 32 bits, as a sample stores them.
+
+    Parameters
+    ----------
+    extra_probs : sequence of arrays, each of shape (n_items, n_grades)
+    n_grades : int
+        Number of grades of the main model.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_models, n_items, n_grades)
+
+    Raises
+    ------
+    InputError
+        If a model does not fit the pool, has another number of grades, or a row is not a distribution.
+    """
     out = np.empty((len(extra_probs), pool.n_items, n_grades), dtype=np.float32)
     for rounded, grade_probs in zip(out, extra_probs, strict=True):
         probs = checked_nodes(pool, np.asarray(grade_probs, dtype=np.float32), None)[0][0]
@@ -57,7 +94,21 @@ def rounded_probs(pool: QueryPool, extra_probs: Sequence[ArrayLike], n_grades: i
 
 
 def informed_weights(offsets: Ints, nodes: Floats, weights: Floats, known: Ints) -> Floats:
-    """Compute each query's node weights given its known grades, and set the nodes' rows of known items to certainty."""
+    """Compute the posterior node weights of each query, given its known grades, shape (n_queries, n_nodes).
+
+    Changes ``nodes`` in place: the row of an item with a known grade puts all probability on that grade.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n_queries + 1,)
+        Start of each query's items.
+    nodes : ndarray, shape (n_nodes, n_items, n_grades)
+        Grade probabilities at each node of the query factor.
+    weights : ndarray, shape (n_nodes,)
+        Prior weights of the nodes.
+    known : ndarray of int64, shape (n_items,)
+        Known grades, −1 for unknown.
+    """
     of_queries = np.broadcast_to(weights, (offsets.size - 1, weights.size))
     if (known >= 0).any():
         of_queries = of_queries.copy()
@@ -67,7 +118,10 @@ def informed_weights(offsets: Ints, nodes: Floats, weights: Floats, known: Ints)
 
 
 def shifted_probs(probs: Floats) -> Floats:
-    """Shift grade probabilities (n_items, n_grades) up or down: the logits of p(y > k) move by each of `SHIFTS`."""
+    """Shift grade probabilities (n_items, n_grades) up or down: the logits of p(y > k) move by each of `SHIFTS`.
+
+    Returns one model for each shift, shape (n_shifts, n_items, n_grades).
+    """
     out = np.empty((len(SHIFTS), *probs.shape))
     odds = np.clip(1.0 - np.cumsum(probs, axis=1)[:, :-1], _SMALLEST, 1 - _SMALLEST)
     odds /= 1.0 - odds
@@ -81,7 +135,10 @@ def shifted_probs(probs: Floats) -> Floats:
 
 
 def turned_probs(grade_probs: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Reverse grade probabilities (n_items, n_grades): mirror the logits of p(y > k) at the logit of their mean."""
+    """Reverse grade probabilities (n_items, n_grades), so that items with high expected grades get low ones.
+
+    The logit of each p(y > k) is mirrored at the logit of the mean of p(y > k) over the items.
+    """
     probs = np.asarray(grade_probs, dtype=np.float64)
     tails = 1.0 - np.cumsum(probs / probs.sum(axis=1, keepdims=True), axis=1)[:, :-1]
     tails = np.clip(tails, _SMALLEST, 1 - _SMALLEST)

@@ -1,4 +1,7 @@
-"""Orders: the places that may be judged, with their sampling rates and costs; independent of any measure."""
+"""Orders: the places that may be judged, with their sampling rates and costs; independent of any measure.
+
+At the sampling level κ, a place with rate r is judged with probability min(1, κ r).
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ _RATE_BITS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargerPool:
-    """Facts about the larger pool that an order was gathered from.
+    """Facts about the larger pool, processed in parts, that an order was gathered from for one sample.
 
     Attributes
     ----------
     key : int
-        Key of the sample that the order was gathered for: with any other key, units would be missing.
+        Key (seed) of that sample: with any other key, units would be missing.
     horizon : float
-        All units of that key below this level are in the order.
+        All units of that key whose level is below this one are in the order.
     cost : float
         Cost of judging everything in the larger pool, in mean items.
     """
@@ -46,26 +49,28 @@ class Order:
     ----------
     pool : QueryPool
     offsets, items : ndarray of int64
-        Places of each query, as positions on the flat item axis. Places that are never judged come last.
+        Start of each query's places, (n_queries + 1,), and the item at each place, (n_places,), as an index into the
+        pool's items. Places that are never judged come last.
     is_nested : bool
         True if a place is judged only together with all earlier ones of its query (a prefix), False if places are
         sampled independently.
     query_probs : ndarray, shape (n_queries,)
         p(x) over the whole pool.
     costs, overheads : ndarray
-        Cost of judging each place, and of opening each query, in mean items of the pool.
+        Cost of judging each place, and of opening each query, in mean items (the mean item of the pool costs 1).
     query_rates : ndarray, shape (n_queries,)
         r: query x is in the sample of level κ with probability min(1, κ r). 0 if nothing can be judged, infinite
         if items are sampled independently and opening the query is free.
     place_rates : ndarray, shape (n_places,)
-        r_i ≤ r; 0 if the label is known or cannot matter.
+        r_i ≤ r: place i is in the sample of level κ with probability min(1, κ r_i). 0 if the label is known or cannot
+        matter.
     query_hashes, hashes : ndarray of uint64
         Hashes of the ids of queries and places.
     larger_pool : LargerPool or None
         Set if the order holds only what one sample of a larger pool needs.
     slopes, floors : ndarray, shape (n_places,), or None
-        For a nested order: the pooled sqrt(V/λ) and the least rates, from which the rates are made, before these are
-        made non-increasing along a query.
+        For a nested order: p sqrt(variance / cost) and the least rate of each place, from which `place_rates` are
+        computed by making them non-increasing along a query.
     dead : ndarray of bool, shape (n_places,), or None
         Places whose labels can no longer change a value: they are sampled as others, cost nothing and are not judged.
     """
@@ -87,14 +92,14 @@ class Order:
     dead: Bools | None = None
 
     def check_key(self, key: np.uint64) -> None:
-        """Raise InputError if the order holds the part of a larger pool that a sample with another key needs."""
+        """Raise InputError if the order was taken from a larger pool for a sample with another key (seed)."""
         if self.larger_pool is not None and int(key) != self.larger_pool.key:
             raise InputError(
                 f"these queries were gathered for the key {self.larger_pool.key}: another key needs further queries"
             )
 
     def check_whole(self) -> None:
-        """Raise InputError if the order holds only the part of a larger pool that one sample needs."""
+        """Raise InputError if the order was taken from a larger pool, and so lacks what other samples need."""
         if self.larger_pool is not None:
             raise InputError("this order was gathered for one sample of a larger pool: other levels cannot be computed")
 
@@ -105,34 +110,37 @@ class Order:
 
     @cached_property
     def place_queries(self) -> Ints:
-        """Query of every place."""
+        """Query of every place (item in judging order), shape (n_places,)."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
 
     @cached_property
     def numbers(self) -> Ints:
-        """Position of every place within its query, from 0."""
+        """Position of every place (item in judging order) within its query, from 0, shape (n_places,)."""
         return np.arange(self.items.size) - self.offsets[self.place_queries]
 
     @property
     def kernel_arrays(self) -> OrderArrays:
-        """Arrays with which kernels compute levels."""
+        """Arrays from which kernels compute the random levels of places (items in judging order)."""
         arrays = (self.offsets, self.query_rates, self.place_rates)
         return OrderArrays(*arrays, self.query_hashes, self.hashes, self.overheads, self.costs, self.is_nested)
 
     @property
     def is_open(self) -> Bools:
-        """True for each query that has a place to judge."""
+        """True for each query that has a place (item in judging order) to judge."""
         return self.query_rates > 0
 
     @cached_property
     def cost(self) -> float:
-        """Cost of judging everything, in mean items."""
+        """Cost of judging everything that is wanted, in mean items (the pool's mean item costs 1)."""
         if self.larger_pool is not None:
             return self.larger_pool.cost
         return float(self.costs[self.place_rates > 0].sum() + self.overheads.sum())
 
     def cost_of(self, queries: Ints, counts: Ints, places: Ints) -> float:
-        """Compute the cost of judging some places, in mean items, summed query by query exactly as replications do."""
+        """Compute the cost in mean items of judging ``places``, ``counts[k]`` of them in query ``queries[k]``.
+
+        The order of the sum is that of simulated samples, so that both agree in the last bit.
+        """
         rows = np.repeat(np.arange(queries.size), counts)
         prices = np.zeros(queries.size)
         np.add.at(prices, rows, self.costs[places])
@@ -140,7 +148,7 @@ class Order:
 
     @cached_property
     def dearest_units(self) -> Floats:
-        """Cost of the most expensive possible unit of each query, in mean items, shape (n_queries,).
+        """Cost of the most expensive possible unit (what is judged at once) of each query, in mean items, (n_queries,).
 
         With overhead a unit may hold all places of a query; without, each place is a unit of its own.
         """
@@ -152,9 +160,9 @@ class Order:
 
     @cached_property
     def two_dearest(self) -> float:
-        """Joint cost of the two most expensive units possible, in mean items.
+        """Joint cost of the two most expensive units possible, in mean items (the mean item costs 1).
 
-        Without overhead two places of one query may be the first two units.
+        Without overhead two places (items in judging order) of one query may be the first two units.
         """
         is_free = np.isinf(self.query_rates)
         alone = self.costs[is_free[self.place_queries] & (self.place_rates > 0)]
@@ -162,13 +170,13 @@ class Order:
         return float(np.partition(units, max(units.size - 2, 0))[-2:].sum())
 
     def expected_cost(self, level: float) -> float:
-        """Compute the mean cost of the Poisson sample at a level, in mean items."""
+        """Compute the expected cost, in mean items, of a sample that judges places of rate r with min(1, level · r)."""
         self.check_whole()
         arrays = (self.offsets, self.query_rates, self.place_rates, self.overheads, self.costs)
         return float(rates.expected_cost(*arrays, self.is_nested, level))
 
     def level_for(self, cost: float) -> float:
-        """Compute the level whose sample has this mean cost; infinite if the cost pays for everything."""
+        """Compute the sampling level with this expected cost, in mean items; infinite if it pays for everything."""
         self.check_whole()
         if cost >= self.cost:
             return np.inf
@@ -176,15 +184,15 @@ class Order:
         return float(rates.level_of_cost(*arrays, self.is_nested, cost))
 
     def planned_variance(self, level: float, matters: Bools) -> float:
-        """Compute the variance at a level up to a factor, if the model behind the rates is right.
+        """Compute the variance at a level up to a constant factor, if the model behind the rates is right.
 
-        Rates are sqrt(variance / cost) except for floors, so this is Σ r² cost (1/a − 1) over places, and over the
-        opening of their queries.
+        As rates r are sqrt(variance / cost), except for their floors, r² cost stands for the variance: the result is
+        Σ r² cost (1/a − 1) over places, and over the opening of their queries, with inclusion probabilities a.
 
         Parameters
         ----------
         matters : array of bool, shape (n_places,)
-            The places that count.
+            True for the places to count.
         """
         self.check_whole()
         pi, a = self.inclusion_probs(level)
@@ -197,9 +205,9 @@ class Order:
         return total
 
     def inclusion_probs(self, level: float) -> tuple[Floats, Floats]:
-        """Compute the probabilities that each query, and each place, is judged at a level.
+        """Compute the probabilities that each query is opened, (n_queries,), and each place judged, (n_places,).
 
-        π and a, min(1, κ r); 0 where nothing is judged.
+        They are min(1, κ r) at level κ with rates r; 0 where nothing is judged.
         """
         with np.errstate(invalid="ignore"):
             pi, a = (np.minimum(1.0, level * of_unit) for of_unit in (self.query_rates, self.place_rates))
@@ -214,7 +222,7 @@ class OrderPlaces:
     ----------
     offsets, items : ndarray of int64
     matters : ndarray of bool, shape (n_places,)
-        True if the label of a place is wanted; wanted places come first in their query.
+        True if a place is wanted: its label is unknown and can change a value. These come first in their query.
     costs, overheads : ndarray
         As in `Order`, but in the unit of the item costs; no overhead if nothing is wanted.
     hashes : (ndarray, ndarray) of uint64, or None
@@ -233,10 +241,12 @@ class OrderPlaces:
     def of(
         cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Bools, priority: Floats | None = None
     ) -> OrderPlaces:
-        """Arrange items as places of their queries: wanted ones first, then by descending priority.
+        """Arrange items as places of their queries: wanted ones (labels to request) first, then by descending priority.
 
         Parameters
         ----------
+        offsets, items : ndarray of int64, shape (n_queries + 1,) and (n_places,)
+            Start of each query's items in ``items``, and the items as indices into the pool's.
         wanted : ndarray of bool, shape (n_items,)
         priority : ndarray, shape (n_places,), optional
             By default places keep their order.
@@ -257,7 +267,7 @@ class OrderPlaces:
 
     @classmethod
     def of_order(cls, order: Order) -> OrderPlaces:
-        """Return the places of an order with costs in mean items; places with a positive rate are wanted."""
+        """Return the places of an order, without rates; those with a positive rate are wanted."""
         return cls(
             pool=order.pool,
             offsets=order.offsets,
@@ -268,27 +278,27 @@ class OrderPlaces:
         )
 
     def all_wanted(self) -> OrderPlaces:
-        """Return the same places, all of them wanted."""
+        """Return the same places (items in judging order), all of them wanted."""
         return OrderPlaces.of(self.pool, self.offsets, self.items, np.ones(self.pool.n_items, dtype=np.bool_))
 
     @property
     def cheapest(self) -> float:
-        """Cost of the cheapest place; infinite if there are no places."""
+        """Cost of the cheapest place; infinite if there are no places (items in judging order)."""
         return float(self.costs.min(initial=np.inf))
 
     @cached_property
     def open_offsets(self) -> Ints:
-        """Start of each query's wanted places among all wanted places, shape (n_queries + 1,)."""
+        """Start of each query's wanted places (labels to request) among all wanted ones, shape (n_queries + 1,)."""
         return np.concatenate(([0], np.cumsum(self.matters)))[self.offsets]
 
     @cached_property
     def open_queries(self) -> Ints:
-        """Query of every wanted place."""
+        """Query of every wanted place (a label to request), shape (n_wanted_places,)."""
         return np.repeat(np.arange(self.pool.n_queries), np.diff(self.open_offsets))
 
     @cached_property
     def open_costs(self) -> Floats:
-        """Cost of every wanted place."""
+        """Cost of every wanted place (a label to request), in the unit of the item costs, (n_wanted_places,)."""
         return self.costs[self.matters]
 
     def order(
@@ -301,12 +311,14 @@ class OrderPlaces:
         is_nested: bool,
         least: Floats | None = None,
     ) -> Order:
-        """Build the order whose rates are the query probability times the given values of queries and wanted places.
+        """Build the order whose rates are p times ``of_query`` (n_queries,) and ``of_open`` (n_wanted_places,).
 
         Parameters
         ----------
+        query_probs : ndarray, shape (n_queries,)
+            p over the whole pool.
         unit : float
-            Cost of the mean item of the whole pool.
+            Cost of the mean item of the whole pool; costs of the order are multiples of it.
         least : ndarray, shape (n_wanted_places,), optional
             Least rates of wanted places of a nested order, whose rates do not rise along a query.
         """
@@ -338,7 +350,10 @@ class OrderPlaces:
         )
 
     def rates_unseen(self, query_rates: Floats, slopes: Floats, floors: Floats) -> Floats:
-        """Compute the planned rates of places of a nested order, which never rise along a query; shape (n_places,)."""
+        """Compute the planned rates (n_places,) of an order that judges prefixes, before any label is seen.
+
+        They follow ``slopes`` but are at least ``floors`` (`Order.slopes`), and never rise along a query.
+        """
         n, wanted = self.items.size, np.diff(self.open_offsets)
         place_rates, nothing = np.empty(n), np.zeros(n, dtype=np.bool_)
         stops = np.full(wanted.size, n + 1)

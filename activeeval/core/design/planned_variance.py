@@ -1,12 +1,14 @@
 """The variance that a design plans for an estimate, as a curve over levels.
 
-Under a grade model places judged with probabilities a_i = min(1, T r_i) leave, at level T, the variance
+At the sampling level T, a place with rate r_i is judged with probability a_i = min(1, T r_i), and a query is opened
+with probability ρ. The grade model then expects the variance
 
     V(T) = Σ_x p² [ V_0 (1/ρ − 1) + Σ_i V_i (1/a_i − 1) ]  =  Σ_{T r < 1} V / (T r)  −  Σ_{T r < 1} V,
 
-V_0 of the query itself and V_i the variance that judging place i removes (`activeeval.core.design.limits`). Similar
-rates share a bin: a curve is a few hundred sums, curves of two parts of a pool add up, and the variance at any number
-of levels is a table lookup. The result is exact except for the bin that contains 1/T, whose terms are nearly 0.
+where V_0 belongs to the query itself and V_i is the variance that judging place i removes
+(`activeeval.core.design.limits`). Similar rates share a bin: a curve is a few hundred sums, curves of two parts of a
+pool add up, and the variance at any number of levels is a table lookup. The result is exact except for the bin that
+contains 1/T, whose terms are nearly 0.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ _PER_OCTAVE = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedVariance:
-    """A planned variance as a curve over levels.
+    """A planned variance as a curve over sampling levels T.
+
+    A place (position of an item in its query's judging order) with rate r is judged with probability min(1, T r).
 
     Attributes
     ----------
@@ -40,7 +44,10 @@ class PlannedVariance:
 
     @classmethod
     def of(cls, rates: Floats, variances: Floats) -> PlannedVariance:
-        """Build the curve of terms p² V (n,) with rates r (n,); terms sampled with certainty or never add nothing.
+        """Build the curve from the rates r and the variance terms p² V of places and queries, shape (n,) each.
+
+        Terms whose rate is 0 (never sampled) or infinite (always sampled) add nothing. A place is an item in the
+        judging order of its query.
 
         Examples
         --------
@@ -56,7 +63,10 @@ class PlannedVariance:
 
     @classmethod
     def _added(cls, bins: NDArray[np.int64], weighted: Floats, whole: Floats) -> PlannedVariance:
-        """Build a curve, adding up entries of the same bin."""
+        """Build a curve from terms of the variance, shape (n,) each; terms of the same bin of rates are added up.
+
+        ``bins`` are the bin numbers, ``weighted`` the terms p² V / r and ``whole`` the terms p² V.
+        """
         distinct, places = np.unique(bins, return_inverse=True)
         sums = np.zeros((2, distinct.size))
         np.add.at(sums[0], places, weighted)
@@ -64,12 +74,12 @@ class PlannedVariance:
         return cls(distinct, sums[0], sums[1])
 
     def array(self) -> Floats:
-        """Return the curve as one array, shape (3, n), for a file."""
+        """Return the curve as one array for a file, shape (3, n): the rows are `bins`, `weighted` and `whole`."""
         return np.array((self.bins, self.weighted, self.whole), dtype=np.float64)
 
     @classmethod
     def of_array(cls, array: Floats) -> PlannedVariance:
-        """Rebuild a curve from the array that `array` wrote."""
+        """Rebuild a curve from the array, shape (3, n), that `array` returned."""
         return cls(array[0].astype(np.int64), array[1], array[2])
 
     def __add__(self, other: PlannedVariance) -> PlannedVariance:
@@ -81,7 +91,11 @@ class PlannedVariance:
         )
 
     def at(self, levels: Floats) -> Floats:
-        """Evaluate the variance at each level; at least 0, and 0 if everything is sampled with certainty."""
+        """Compute the planned variance at each of ``levels``, shape (n_levels,).
+
+        At the sampling level T > 0 a place (item in judging order) of rate r is judged with probability min(1, T r).
+        The variance is at least 0, and 0 where everything is sampled with certainty.
+        """
         inverse = 1.0 / np.asarray(levels, dtype=np.float64)
         n = np.searchsorted(np.exp2(self.bins / _PER_OCTAVE), inverse)
         weighted, whole = (np.concatenate(([0.0], np.cumsum(each))) for each in (self.weighted, self.whole))

@@ -1,4 +1,4 @@
-"""Readings of queries judged down to a depth, and the totals of judged prefixes."""
+"""Readings (what an estimator needs of a target besides labels) of queries judged down to a depth, and their totals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from activeeval.core.types import Floats
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PrefixReading(Reading):
-    """A target on an order whose queries are judged down to a depth.
+    """What an estimator needs of a target besides the labels, if queries are judged down to a depth.
 
     A query's value is estimated by L̃ = m + Σ_{k ≤ depth} D_k / G_k, with the prediction m, the change D_k of the
     expected value by the k-th label, and the probability G_k of judging it: unbiased for any model.
@@ -43,15 +43,19 @@ class PrefixReading(Reading):
 
     @cached_property
     def regressors(self) -> Floats:
-        """Regressors of every query, shape (n_queries, k), known before judging.
+        """Regressors of every query, known before judging, shape (n_queries, 3 + n_models).
 
-        1, m(x), 0 (the mean of h), and m(x) of other models.
+        The columns are 1, the prediction m(x), 0, and the prediction of each extra model. The 0 is the mean of h, a
+        control regressor (with known mean) whose value in the sample comes from `PrefixJudge.drift`.
         """
         m = self.predictions
         return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._extra_predictions))
 
     def judge(self, labels: LabelsLike) -> ReadingJudge:
-        """Build the judge that computes totals of selections under these labels; see `Reading.judge`."""
+        """Build the object that computes, from these labels, what estimators need of judged queries.
+
+        ``labels`` are grades (n_items,), −1 for an item that cannot be judged, or `SoftLabels`.
+        """
         merged, order = self._all_labels(labels), self.order
         drift = self.lowest - self.predictions[order.place_queries]
         if self.beliefs.refit is not None:
@@ -62,14 +66,14 @@ class PrefixReading(Reading):
 
 @dataclass(frozen=True, eq=False)
 class PrefixJudge(ReadingJudge):
-    """Totals of judged prefixes.
+    """Computes the totals of queries judged down to a depth.
 
     Attributes
     ----------
     f : ndarray, shape (n_places,)
         Expected value of the query after the label of each place, f_k.
     drift : ndarray, shape (n_places,)
-        Accumulated steps of the regressor h at each place.
+        Steps of the control regressor h (whose mean is 0), accumulated up to each place of the query.
     """
 
     reading: PrefixReading
@@ -77,7 +81,10 @@ class PrefixJudge(ReadingJudge):
     drift: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Compute the totals of a selection; see `JudgedTotals`."""
+        """Compute what estimators need of each query of a selection (the judged items).
+
+        It is the query's observed value and regressors, with their variances within the query.
+        """
         order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         totals[:, 1:] = self.reading.regressors[selection.queries]
@@ -88,10 +95,18 @@ class PrefixJudge(ReadingJudge):
 
 @dataclass(frozen=True, eq=False)
 class RefittedJudge(ReadingJudge):
-    """Totals of judged prefixes under a model refitted to the labels of other queries of the sample.
+    """Computes the totals of queries judged down to a depth, with a model refitted to labels of other queries.
 
-    y uses the refitted model; m(x), whose sum over the pool is known, and h use the model from before the sample. Any
-    model leaves y unbiased for L of a query, as long as the query's own labels do not enter the model.
+    The observation y of a query uses the refitted model. Its regressors m(x) (the prediction, whose sum over the pool
+    is known) and h (whose mean is 0) use the model from before the sample. Any model leaves y unbiased for the query's
+    value, as long as the query's own labels do not enter the model.
+
+    Attributes
+    ----------
+    labels : SoftLabels
+        Labels of the sample and grades known beforehand.
+    drift : ndarray, shape (n_places,)
+        Steps of h, accumulated up to each place of the query.
     """
 
     reading: PrefixReading
@@ -99,7 +114,10 @@ class RefittedJudge(ReadingJudge):
     drift: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Compute the totals of selections; see `JudgedTotals`."""
+        """Compute what estimators need of each query of a selection (the judged items): its value and regressors.
+
+        For several selections there is one row for each query of each, and each selection has its own refitted model.
+        """
         owners = getattr(selection, "owners", np.zeros(selection.queries.size, dtype=np.int64))
         width = 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((owners.size, width)), np.empty((owners.size, n_products(width)))
@@ -111,7 +129,11 @@ class RefittedJudge(ReadingJudge):
         return JudgedTotals(totals=totals, within=within)
 
     def _totals_of(self, taken: SelectedRows, width: int) -> tuple[Floats, Floats]:
-        """Compute the totals of one selection, with the model refitted to its other queries."""
+        """Compute observed value and regressors of each query of one selection, and their variances within the query.
+
+        ``width`` is 1 plus the number of regressors; the shapes are (n, width) and (n, width (width + 1) / 2).
+        Predictions for a query come from the model refitted to the selection's labels of other queries.
+        """
         reading, order = self.reading, self.reading.order
         items = order.items[taken.places]
         plain = items[(self.labels.grades[items] >= 0) & ~np.isin(items, self.labels.items)]

@@ -32,11 +32,11 @@ class PrioritySample:
     Attributes
     ----------
     places : ndarray of int64, shape (n,)
-        Indices of the drawn units, by level.
+        Indices of the drawn units, by ascending level u / f.
     probs, weights : ndarray, shape (n,)
-        π of each, and the weight f / π.
+        Inclusion probability π of each drawn unit, and its weight f / π.
     threshold : float
-        T; infinite if all units were drawn.
+        T, the lowest level of the other units; infinite if all units were drawn.
     """
 
     places: Ints
@@ -53,7 +53,9 @@ def priority_sample(sizes: Floats, numbers: Floats, n: int) -> PrioritySample:
     sizes : ndarray, shape (n_all,)
         Positive.
     numbers : ndarray, shape (n_all,)
-        Permanent number in (0, 1) of each unit.
+        Permanent random number in (0, 1) of each unit.
+    n : int
+        Sample size.
 
     Examples
     --------

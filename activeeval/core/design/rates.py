@@ -1,4 +1,8 @@
-"""Sampling rates from variances and costs: draw probabilities with replacement, or the rates of an order."""
+"""Sampling rates from variances and costs: draw probabilities with replacement, or the rates of an order.
+
+A place is the position of one item in the judging order of its query; it is wanted if its label is unknown and can
+change a target's value. In a nested order, a place is judged only together with all earlier places of its query.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +28,21 @@ a whole query then counts as at least a millionth of its items', because a query
 def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: ArrayLike) -> Floats:
     """Compute the draw probabilities that minimize the variance of the estimate for a given budget.
 
-    q ∝ p sqrt(spread / λ), Theorems 1 and 2 and Corollary 1, eqs. (16), (17).
+    q ∝ p sqrt(spread / λ), by Theorems 1 and 2, Corollary 1 and eqs. (16), (17) of Sawade et al., *Active evaluation of
+    ranking functions based on graded relevance*.
 
     Parameters
     ----------
     query_probs : array of float, shape (n_queries,)
-        p(x).
+        Probability p(x) of each query x.
     spread : array of float, shape (n_queries,)
-        E[(L − R_θ)² | x; θ] or E[(δ − Δ_θ)² | x; θ]. Its square root counts as at least a millionth of the
-        largest, so that rounding excludes no query; if all are 0, q ∝ p / sqrt(λ). A model that is
-        certain of a query (as of equal lists where Δ_θ is near 0) gives it a tiny q and a huge weight:
-        `defended` bounds the weight.
+        Expected squared distance of each query's value L from the performance R_θ that the grade model θ expects, E[(L
+        − R_θ)² | x; θ]; for a difference of two rankings E[(δ − Δ_θ)² | x; θ]. Its square root counts as at least a
+        millionth of the largest, so that rounding excludes no query; if all are 0, q ∝ p / sqrt(λ). A model that is
+        certain of a query (as of equal lists where Δ_θ is near 0) gives it a tiny q and a huge weight: `defended`
+        bounds the weight.
     costs : array of float, shape (n_queries,)
-        λ(x), positive.
+        Cost λ(x) of judging each query whole, positive.
 
     Returns
     -------
@@ -56,9 +62,9 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
 
 
 def defended(sampling_probs: Floats, query_probs: Floats, share: float) -> Floats:
-    """Mix draw probabilities with the query probabilities, (1 − ε) q + ε p, to bound importance weights.
+    """Mix draw probabilities q with the query probabilities p, (1 − ε) q + ε p with the share ε, shape (n_queries,).
 
-    No weight exceeds 1/ε, however wrong the model is.
+    No importance weight then exceeds 1/ε, however wrong the model is. Raise InputError unless 0 ≤ ε ≤ 1.
     """
     return (1 - closed_share(share, "the defensive share")) * sampling_probs + share * query_probs
 
@@ -70,13 +76,13 @@ class Variances:
     Attributes
     ----------
     of_query : ndarray, shape (n_queries,)
-        Var[L | x]; in a nested order all of it belongs to the places.
+        Var[L | x], the variance of a query's value; for lists judged to a depth 0, because the places hold all of it.
     of_open : ndarray, shape (n_wanted_places,)
-        Variance that judging each place removes.
+        Variance of the query's value that judging each place removes.
     least_shares : ndarray, shape (n_wanted_places,)
         Least probability of a place once its query is in the sample, whatever the model says.
     misplaced : float
-        Share of the variance removed by a query's places that the model may assign to the wrong places.
+        Share of a query's variance that the model may assign to the wrong places: it is spread over all its places.
     """
 
     of_query: Floats
@@ -85,7 +91,7 @@ class Variances:
     misplaced: float = 0.0
 
     def mixed_with(self, other: Variances, share: float) -> Variances:
-        """Compute the weighted mean with other variances; least shares stay.
+        """Compute (1 − share) times these variances plus ``share`` times the others; least probabilities stay.
 
         Examples
         --------
@@ -99,7 +105,10 @@ class Variances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """Square roots of the pooled ratios of variance to cost, of queries and wanted places."""
+    """sqrt(variance / cost) of queries (n_queries,) and of wanted places (n_wanted_places,).
+
+    They are pooled: no place exceeds its query or, in a nested order, the place before it.
+    """
 
     of_query: Floats
     of_open: Floats
@@ -107,7 +116,7 @@ class Ratios:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelativeRates:
-    """Rates of queries and wanted places relative to each other.
+    """Sampling rates of queries and wanted places up to a common factor, before query probabilities enter.
 
     Attributes
     ----------
@@ -129,7 +138,12 @@ class RelativeRates:
 def of_stage(
     places: OrderPlaces, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE
 ) -> Floats:
-    """Compute the variance left to each query's own stage; 0 for independently sampled items without overhead."""
+    """Compute the variance of each query's value that its single items do not account for, shape (n_queries,).
+
+    It is removed as soon as the query is opened (any of its items is judged). It is at least ``least_share`` of the
+    query's variance, and 0 for independently sampled items if opening a query is free. If prefixes are judged
+    (``is_nested``), it is the given variance of the query.
+    """
     if is_nested:
         return variances.of_query
     of_places = np.bincount(places.open_queries, variances.of_open, minlength=variances.of_query.size)
@@ -140,7 +154,12 @@ def of_stage(
 def variance_terms(
     places: OrderPlaces, variances: Variances, query_probs: Floats, *, is_nested: bool
 ) -> tuple[Floats, Floats]:
-    """Compute the variance terms of an estimate: p² V_0 (n_queries,) and p² V_i (n_wanted_places,)."""
+    """Compute the variance terms of an estimate: p² V_0 (n_queries,) and p² V_i (n_wanted_places,).
+
+    p is the probability of a query, V_0 the variance of its value that opening the query removes, and V_i that judging
+    its wanted place (item in judging order) i removes (an item whose unknown label can change the value). V_0 may be
+    below 0 if items of a query cancel in a difference.
+    """
     of_query = of_stage(places, variances, is_nested=is_nested, least_share=SIGNED)
     return query_probs**2 * of_query, query_probs[places.open_queries] ** 2 * variances.of_open
 
@@ -148,7 +167,16 @@ def variance_terms(
 def pooled(
     places: OrderPlaces, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE
 ) -> Ratios:
-    """Compute pooled sqrt(variance / cost): no place exceeds its query or, if nested, the place before it."""
+    """Compute sqrt(variance / cost) of queries and of wanted places: optimal sampling rates, up to query probabilities.
+
+    Neighbours share a ratio Σ variance / Σ cost (are pooled) where otherwise a place would exceed its query or, if
+    prefixes are judged (``is_nested``), the place before it. A place is an item in the judging order of its query.
+
+    Parameters
+    ----------
+    least_share : float
+        Least share of a query's variance that opening it removes; the variance removed counts as at least that.
+    """
     offsets, costs = places.open_offsets, places.open_costs
     of_query = np.zeros(offsets.size - 1)
     if is_nested:
@@ -166,7 +194,11 @@ def pooled(
 
 
 def weighed(places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> tuple[Floats, Floats]:
-    """Compute Σ cost p rate and Σ cost p of every query with its wanted places, shape (n_queries,) each."""
+    """Compute Σ cost p rate and Σ cost p of every query, over its opening and its wanted places; (n_queries,) each.
+
+    Their ratio over all queries is the mean rate. p are ``query_probs`` (n_queries,), rates are ``ratios``. A place is
+    an item in the judging order of its query.
+    """
     owners, n = places.open_queries, query_probs.size
     top = np.bincount(owners, places.open_costs * ratios.of_open, minlength=n) + places.overheads * ratios.of_query
     bottom = np.bincount(owners, places.open_costs, minlength=n) + places.overheads
@@ -176,7 +208,10 @@ def weighed(places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> tuple[F
 def variance_left(
     places: OrderPlaces, variances: Variances, ratios: Ratios, query_probs: Floats, *, is_nested: bool
 ) -> float:
-    """Compute the variance of the estimate at unclipped rates: Σ p V / rate over queries and wanted places."""
+    """Compute the variance of the estimate, Σ p V / rate over queries and wanted places (items in judging order).
+
+    Rates are ``ratios`` times p; probabilities are not clipped to 1 here.
+    """
     owners = places.open_queries
     of_query = of_stage(places, variances, is_nested=is_nested)
     left = 0.0
@@ -192,7 +227,7 @@ def variance_left(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateSums:
-    """Sums over the whole pool on which the rates of every query depend; those of two parts add up.
+    """Sums over the whole pool on which the rates of every query depend; the sums of two parts of a pool add up.
 
     Attributes
     ----------
@@ -220,7 +255,10 @@ class RateSums:
 
     @classmethod
     def of(cls, places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> RateSums:
-        """Compute the sums over a pool or a part of one."""
+        """Compute sums of probabilities, costs, and rates times costs over a pool or a part of one.
+
+        ``ratios`` are the rates up to the query probabilities ``query_probs`` (n_queries,).
+        """
         # exactly rounded sums do not depend on the order of the queries
         top, bottom = (math.fsum(part.tolist()) for part in weighed(places, ratios, query_probs))
         return cls(
@@ -235,7 +273,7 @@ class RateSums:
         )
 
     def __add__(self, other: RateSums) -> RateSums:
-        """Add the sums of two parts."""
+        """Add the sums of two parts of a pool; the largest rate is the larger one."""
         added = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
         return RateSums(**added | {"largest": max(self.largest, other.largest)})
 
@@ -246,14 +284,19 @@ class RateSums:
 
     @property
     def mean_rate(self) -> float:
-        """Mean rate of everything that is wanted, weighted by cost and p; 0 if nothing is wanted."""
+        """Mean sampling rate of all queries and places to judge, weighted by cost and p; 0 if there are none.
+
+        A place is an item in the judging order of its query.
+        """
         return self.top / self.bottom if self.bottom > 0 else 0.0
 
 
 def order_of(
     places: OrderPlaces, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float, *, is_nested: bool
 ) -> Order:
-    """Build the order with rates p sqrt(variance / cost), bounded below however certain the model is.
+    """Build the order: places with sampling rates p sqrt(variance / cost), bounded below however sure the model is.
+
+    A place is an item in the judging order of its query.
 
     Parameters
     ----------
@@ -262,7 +305,9 @@ def order_of(
     sums : RateSums
         Over the whole pool.
     share : float
-        Least rate of a query, and of independently sampled items, as a share of the mean one.
+        Least rate of a query, and of independently sampled items, as a share of the mean rate.
+    is_nested : bool
+        True if a place is judged only together with all earlier places of its query.
     """
     of_query, of_open, largest = rates.ratios.of_query, rates.ratios.of_open, sums.largest
     owners = places.open_queries

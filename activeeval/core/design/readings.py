@@ -1,7 +1,8 @@
-"""Readings: a target on an order, with the predictions of the grade model and the totals of judged places.
+"""Readings: what an estimator needs of a target besides the labels.
 
-An order may be read for any target whose items it can judge, any number of times. A reading holds what the
-estimator needs besides the labels: predictions, and the totals of its regressors over the pool.
+An order (places with sampling rates; a place is the position of one item in the judging order of its query) may be read
+for any target whose items it can judge, any number of times. A reading holds the predictions of the grade model and the
+totals of the estimator's regressors over the pool.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class VarianceModel(Protocol):
     """Interface that predicts the variances of a target's values; implemented by stages."""
 
     def model(self, beliefs: GradeProbs) -> GradeProbs:
-        """Return the grade model to predict with."""
+        """Return the grade model to predict with, derived from the one given."""
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: Any) -> Variances:
         """Compute the variances of a target's values."""
@@ -41,7 +42,7 @@ class VarianceModel(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reading:
-    """A target on an order whose queries are judged whole.
+    """What an estimator needs of a target besides the labels, if queries are judged whole.
 
     Attributes
     ----------
@@ -84,7 +85,7 @@ class Reading:
 
     @cached_property
     def limits(self) -> tuple[float, float]:
-        """Lowest and highest possible value of the target; infinite if a part of a pool does not determine them."""
+        """Lowest and highest possible value of the target; infinite if only a part of the pool is here to tell."""
         if self.order.larger_pool is not None and self.target.measure.cutoff is None:
             return UNLIMITED
         return self.target.limits(self.largest_grade)
@@ -107,7 +108,7 @@ class Reading:
 
     @cached_property
     def settled_values(self) -> Floats:
-        """Value of every query from the known grades alone: exact if nothing can be judged."""
+        """Value of every query from the known grades alone, (n_queries,); exact if no unknown label can change it."""
         return self.target.values(self.known)
 
     @cached_property
@@ -118,31 +119,35 @@ class Reading:
 
     @cached_property
     def least_rates(self) -> Floats:
-        """Least rate of each query's places that matter, shape (n_queries,); infinite if none matters."""
+        """Least sampling rate of the items of each query that matter, shape (n_queries,); infinite if none matters."""
         order, least = self.order, np.full(self.order.n_queries, np.inf)
         matters = self.target.matters[order.items] & (order.place_rates > 0)
         np.minimum.at(least, order.place_queries[matters], order.place_rates[matters])
         return least
 
     def settled_by(self, selection: Rows) -> NDArray[np.bool_]:
-        """Flag selected queries that are certain at the selection's level: all places that matter have probability 1.
+        """Flag the selected queries that were certain to be judged completely, shape (n_selected,).
 
-        Such a query is always selected: its numbers are below 1, all its places below level 1 / rate.
+        At the selection's level all their places (items in judging order) that matter have probability 1, so chance
+        plays no part in them.
         """
         return self.is_open[selection.queries] & (selection.levels * self.least_rates[selection.queries] >= 1)
 
     def chosen_by_chance(self, selection: Rows) -> NDArray[np.bool_]:
-        """Flag selected queries that are open, partly judged and not certain: the rows of estimators."""
+        """Flag the selected queries that were sampled by chance, shape (n_selected,): they are an estimator's rows.
+
+        They have a judged place (item in judging order), an unknown label could change their value, and they were not
+        certain to be sampled.
+        """
         is_judged = self.is_open[selection.queries] & (selection.counts > 0)
         return np.asarray(is_judged & ~self.settled_by(selection))
 
     def left_to_chance(self, level: float) -> Floats:
-        """Compute the variance that sampling leaves at a level, up to a factor, by query, shape (n_queries,).
+        """Compute the variance that sampling at a level leaves in each query, up to a common factor, (n_queries,).
 
-        p² Σ c² (1/a − 1) over every query's places.
-
-        c is the weight of a place's rank in the target, so the values compare as the variances of the queries do if all
-        labels are equally uncertain.
+        It is p² Σ c² (1/a − 1) over the query's places (items in judging order), with rank weights c and inclusion
+        probabilities a at this sampling level: the share of each query in the variance if all labels are equally
+        uncertain. At the sampling level T, a place of rate r is judged with probability min(1, T r).
         """
         order, n = self.order, self.order.n_queries
         _, a = order.inclusion_probs(level)
@@ -157,7 +162,7 @@ class Reading:
 
     @cached_property
     def regressors(self) -> Floats:
-        """Regressors of every query, (n_queries, k): 1, the predicted value, and that of other models."""
+        """Regressors of every query, (n_queries, k): 1, the predicted value, and that of each extra model."""
         columns = (np.ones_like(self.predictions), np.nan_to_num(self.predictions))
         return np.column_stack((*columns, *self._extra_predictions))
 
@@ -168,7 +173,7 @@ class Reading:
 
     @cached_property
     def pool_sums(self) -> PoolSums:
-        """Sums over all queries of the pool, or of the larger pool that the order was gathered from."""
+        """Sums that estimates need over all queries of the pool, or of the larger pool that these were taken from."""
         if self.larger_pool_sums is not None:
             return self.larger_pool_sums
         p, is_open = self.query_probs, self.is_open
@@ -186,12 +191,15 @@ class Reading:
 
     @property
     def part_sums(self) -> PoolSums:
-        """Sums over this part of a larger pool, with the planned variance."""
+        """`pool_sums` of this part of a larger pool, with the variance that the design planned."""
         return replace(self.pool_sums, planned=self.planned, planned_blindly=self.planned_blindly)
 
     @cached_property
     def planned(self) -> PlannedVariance:
-        """Variance that the design planned for this target, by level; zero without a grade model."""
+        """Variance that the design planned for this target, by sampling level; 0 without a grade model.
+
+        At the sampling level T, a place of rate r is judged with probability min(1, T r).
+        """
         if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
             return self.larger_pool_sums.planned
         if self.plan is not None:
@@ -201,9 +209,10 @@ class Reading:
 
     @cached_property
     def bounded(self) -> PlannedVariance:
-        """Upper bound on the variance that any grade model plans, by level: the widest values at the least rate.
+        """Upper bound on the variance that any grade model plans, by sampling level; cheap to compute.
 
-        Cheap to compute.
+        Every query counts with its widest possible range of values and with the least rate of its places (items in
+        judging order). At the sampling level T, a place of rate r is judged with probability min(1, T r).
         """
         n, top = self.target.pool.n_items, 0 if self.top is None else self.top
         ends = [np.abs(self.target.values(np.full(n, grade))) for grade in (0, top)]
@@ -216,7 +225,10 @@ class Reading:
 
     @cached_property
     def planned_blindly(self) -> PlannedVariance | None:
-        """Variance the design would plan if all grades were equally likely, by level; None if the scale is unknown."""
+        """Variance, as a curve over sampling levels, that would be planned if all grades were equally likely.
+
+        At the level T, a place of rate r is judged with probability min(1, T r). None if the scale of grades is open.
+        """
         if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
             return self.larger_pool_sums.planned_blindly
         if self.top is None:
@@ -234,16 +246,19 @@ class Reading:
         return planned_by(self.order, places, self.stage.variances(self.target, places, beliefs), self.query_probs)
 
     def values(self, labels: LabelsLike) -> Floats:
-        """Compute the value of every query from the labels of places and the known grades, shape (n_queries,)."""
+        """Compute the value of every query from the labels of places and the known grades, shape (n_queries,).
+
+        A place is an item in the judging order of its query.
+        """
         return self.target.values(self._all_labels(labels))
 
     def judge(self, labels: LabelsLike) -> ReadingJudge:
-        """Build the judge that computes totals of selections under these labels.
+        """Build the object that computes, from these labels, what estimators need of judged queries.
 
         Parameters
         ----------
         labels : ndarray of int64, shape (n_items,), or SoftLabels
-            Used for the selected places only; −1 for an item that cannot be judged.
+            Used for the selected places (items in judging order) only; −1 for an item that cannot be judged.
 
         Raises
         ------
@@ -254,14 +269,20 @@ class Reading:
         return WholeQueryJudge(self, merged, self.target.values(merged))
 
     def _all_labels(self, labels: LabelsLike) -> SoftLabels:
-        """Return the labels of open places, and the known grades elsewhere."""
+        """Return the labels of items that may be sampled, and the grades known beforehand for all others.
+
+        Raise InputError if judges disagree and the measure has no gain between two grades.
+        """
         soft = SoftLabels.of(labels)
         soft.check(self.target.measure)
         return soft.over(self.known, self.order.items[self.order.place_rates > 0])
 
 
 def planned_by(order: Order, places: OrderPlaces, variances: Variances, query_probs: Floats) -> PlannedVariance:
-    """Compute the variance that an order leaves to a target's estimate, as a curve over levels.
+    """Compute the variance that sampling by an order (places with rates) leaves, as a curve over sampling levels.
+
+    A place is an item in the judging order of its query. At the sampling level T, a place of rate r is judged with
+    probability min(1, T r).
 
     Parameters
     ----------
@@ -275,29 +296,35 @@ def planned_by(order: Order, places: OrderPlaces, variances: Variances, query_pr
 
 
 class ReadingJudge:
-    """Computes, under given labels, the totals that selections of an order show for a target."""
+    """Computes, from fixed labels, the totals of the judged places of a selection for one target."""
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Compute the totals of a selection."""
+        """Compute what an estimator needs of the judged items, one row for each query of one or several selections.
+
+        The result has each query's observed value and regressors, with their variances within the query.
+        """
         raise TypeError("subclasses implement `totals`")
 
 
 @dataclass(frozen=True, eq=False)
 class WholeQueryJudge(ReadingJudge):
-    """Totals of queries judged whole: the observation of a query is its value."""
+    """Totals of queries judged whole: the observation of a query is its value, of ``values`` (n_queries,)."""
 
     reading: Reading
     labels: SoftLabels
     values: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Compute the totals of a selection; see `JudgedTotals`."""
+        """Compute what estimators need of each query of a selection (the judged items).
+
+        It is the query's observed value and regressors, with their variances within the query.
+        """
         z = self.reading.regressors[selection.queries]
         totals = np.column_stack((self._expected(selection)[selection.queries], z))
         return JudgedTotals(totals=totals, within=np.zeros((len(totals), n_products(totals.shape[1]))))
 
     def _expected(self, selection: Rows) -> Floats:
-        """Compute the values of the queries, with the model's expectation for items that cannot be judged."""
+        """Compute the values of all queries, (n_queries,): items that cannot be judged count as the model expects."""
         reading, order = self.reading, self.reading.order
         missing = selection.places[self.labels.grades[order.items[selection.places]] < 0]
         if reading.beliefs is None or missing.size == 0:
@@ -310,18 +337,23 @@ class WholeQueryJudge(ReadingJudge):
 
 
 def taken_of(order: Order, selection: Rows) -> tuple[Rates, SelectedRows]:
-    """Return the rates and rows of selections in the form that kernels take."""
+    """Return the sampling rates of an order and the rows of selections (places taken) in the form that kernels take.
+
+    A place is an item in the judging order of its query.
+    """
     rates = Rates(order.query_rates, order.place_rates)
     return rates, SelectedRows(selection.queries, selection.levels, selection.counts, selection.places)
 
 
 def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool) -> None:
-    """Raise InputError unless the order can judge every item whose label can change the target's value.
+    """Raise InputError unless a sample of the order can contain every item whose label can change the target's value.
 
     Parameters
     ----------
+    known : ndarray of int64, shape (n_items,)
+        Grades known beforehand, −1 for unknown: such items need not be sampled.
     as_prefix : bool
-        True if the reading follows the order place by place: known items must then be part of it.
+        True if queries are judged as prefixes: known items must then be part of the order too.
     """
     can_be_judged = np.zeros(target.pool.n_items, dtype=np.bool_)
     can_be_judged[order.items if as_prefix else order.items[order.place_rates > 0]] = True

@@ -1,4 +1,8 @@
-"""Draws of queries with replacement: the drawing by hashed ids, its end under a budget, and the paper's scheme."""
+"""Draws of queries with replacement: the drawing by hashed ids, its end under a budget, and the paper's scheme.
+
+Notation: q(x) is the draw probability of query x, λ(x) the cost of judging it whole in mean items (the mean cost of an
+item of the pool is 1), Λ the budget. A key is the seed of one sample.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ DRAWS_PER_QUERY = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplacementDraws:
-    """Queries to draw with replacement: a draw locates a uniform number on their cumulated probabilities.
+    """Queries to draw with replacement: each draw locates a uniform random number on their cumulated probabilities.
 
     Attributes
     ----------
@@ -53,7 +57,10 @@ class ReplacementDraws:
 
     @classmethod
     def of(cls, hashes: Words, sampling_probs: Floats, costs: Floats) -> ReplacementDraws:
-        """Build the draws of a whole pool."""
+        """Build the draws of a whole pool; all arguments have shape (n_queries,), ``costs`` are in mean items.
+
+        ``hashes`` of query ids determine the order of queries on the unit interval of a draw. The mean item costs 1.
+        """
         by_hash = np.argsort(hashes, kind="stable")
         return cls(
             queries=by_hash,
@@ -65,7 +72,7 @@ class ReplacementDraws:
         )
 
     def part(self, queries: Ints) -> ReplacementDraws:
-        """Restrict the draws to some queries, in ascending order; draws of other queries fall into gaps."""
+        """Restrict the draws to some queries, given as ascending indices; a draw of another query is marked −1."""
         is_kept = np.zeros(self.costs.size, dtype=np.bool_)
         is_kept[queries] = True
         places = np.flatnonzero(is_kept[self.queries])
@@ -85,16 +92,20 @@ class ReplacementDraws:
         )
 
     def is_census(self, budget: float) -> bool:
-        """True if the budget pays for judging every query."""
+        """True if the budget, in mean items (the mean item costs 1), pays for judging every query."""
         return budget * (1 + ROUNDING) >= self.cost
 
     def n_draws(self, budget: float) -> int:
-        """Compute the number of draws that cost the budget on average, n* = Λ / E_q[λ] rounded down.
+        """Compute the number of draws whose expected cost is the budget Λ: n* = Λ / E_q[λ], rounded down.
+
+        λ is the cost of judging a query whole, in mean items (the mean item costs 1), and q the draw probability.
 
         Raises
         ------
         BudgetError
-            If the budget does not pay for one expected draw.
+            If the budget does not pay for one draw of average cost.
+        InputError
+            If the budget is not a positive number.
         """
         cost, most = self.expected_cost, DRAWS_PER_QUERY * self.size
         if cost == 0:
@@ -110,7 +121,13 @@ class ReplacementDraws:
         return min(n, most)
 
     def queries_drawn(self, key: np.uint64) -> Iterator[int]:
-        """Yield the queries of a key in the order of their draws, without end."""
+        """Yield the queries (indices) that a key (seed) draws, in order and without end.
+
+        Raises
+        ------
+        StateError
+            If a draw falls on a query that was not gathered from the larger pool.
+        """
         random = np.random.default_rng(int(key))
         while True:
             query = int(self.queries[replication.locate(self.cumulative, random.random())])
@@ -119,13 +136,29 @@ class ReplacementDraws:
             yield query
 
     def run(self, key: np.uint64, budget: float, *, expected: bool = False) -> tuple[Ints, float, int | None]:
-        """Draw queries within a budget; return them in order, their cost, and the query that ended the run (or None).
+        """Draw queries within a budget.
 
         Parameters
         ----------
         expected : bool
             False (default): the run ends at the first query that the budget, which is never overspent, cannot pay
-            for. True: n* = Λ / E_q[λ] draws, which cost the budget on average.
+            for. True: as many draws as cost the budget on average: the budget over the mean cost of a draw.
+
+        Returns
+        -------
+        queries : ndarray of int64
+            In the order of the draws, with repetitions; every query once if the budget pays for all.
+        cost : float
+            Of judging them, in mean items (the mean item costs 1); a repeated query costs nothing.
+        last : int or None
+            The query that the budget could not pay for; None if no such query ended the run.
+
+        Raises
+        ------
+        BudgetError
+            If the budget does not pay for one average draw.
+        StateError
+            If a draw falls on a query that was not gathered from the larger pool.
         """
         if not expected and self.is_census(budget):
             return self.queries[self.queries >= 0], self.cost, None
@@ -173,12 +206,12 @@ class Replacement(Scheme):
 
     @classmethod
     def made(cls, draw_probs: Callable[[], Floats]) -> Self:
-        """Build the scheme of a pool from its draw probabilities."""
+        """Build the scheme of a pool; ``draw_probs`` computes the draw probabilities q, shape (n_queries,)."""
         return cls(draw_probs())
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_queries: int) -> Self:
-        """Rebuild the scheme from the arrays that `arrays` wrote."""
+        """Rebuild the scheme from the named arrays of a sample's file; raise ValueError if they do not fit the pool."""
         probs, draws = arrays["sampling_probs"], None
         if probs.shape != (n_queries,) or not (probs > 0).all():
             raise ValueError("its sampling probabilities do not fit its pool")
@@ -189,7 +222,7 @@ class Replacement(Scheme):
         return cls(probs, draws)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return q, and the draws if gathered from a larger pool, as arrays."""
+        """Return q, and the draws if gathered from a larger pool, as named arrays for a sample's file."""
         arrays: dict[str, NDArray[Any]] = {"sampling_probs": self.sampling_probs}
         if self.draws is not None:
             arrays |= {f"deck.{name}": getattr(self.draws, name) for name in _DECK}
@@ -204,17 +237,17 @@ class Replacement(Scheme):
 
     @classmethod
     def places(cls, places: OrderPlaces) -> OrderPlaces:
-        """Return all places as wanted, because queries are judged whole."""
+        """Mark all places (items in the judging order) as wanted, because queries are judged whole."""
         return places.all_wanted()
 
     @classmethod
     def rates(cls, design_input: DesignInput, weights: Sequence[float], *, is_optimal: bool) -> RelativeRates:
-        """Return equal rates: sampling follows q instead."""
+        """Return equal rates, because the draw probabilities q replace them."""
         return design_input.rates(weights, alike=True)
 
     @classmethod
     def columns(cls, design_input: DesignInput) -> tuple[Floats, ...]:
-        """Return the columns from which q is computed."""
+        """Return mean, variance and cost of every query, from which q is computed; shape (n_queries,) each."""
         return design_input.draw_columns
 
     @classmethod
@@ -228,27 +261,39 @@ class Replacement(Scheme):
         return [[target] for target in targets]
 
     def draws_of(self, order: Order) -> ReplacementDraws:
-        """Return the draws of an order."""
+        """Return the queries of an order with their draw probabilities and costs."""
         if self.draws is not None:
             return self.draws
         costs = np.bincount(order.place_queries, order.costs, minlength=order.n_queries) + order.overheads
         return ReplacementDraws.of(order.query_hashes, self.sampling_probs, costs)
 
     def cost(self, order: Order) -> float:
-        """Return the cost of judging every query, in mean items."""
+        """Return the cost of judging every query, in mean items (the mean item costs 1)."""
         return self.draws_of(order).cost
 
     def least(self, order: Order) -> float:
-        """Return the smallest valid budget, in mean items: it pays for the most expensive query."""
+        """Return the smallest valid budget, in mean items: it pays for the most expensive query.
+
+        The mean item costs 1.
+        """
         return float(self.draws_of(order).costs.max())
 
     def ends(
         self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
     ) -> tuple[float, ...]:
-        """Check that the budget pays for the most expensive query, or an expected draw, and return it as the only end.
+        """Check the budget and return it as the only end of a block.
 
-        With a smaller budget, the set of queries that can be judged would depend on the budget, and the estimate would
-        be biased towards cheap queries.
+        ``blocks``, requested ends before the last, must be None or empty. ``expected`` is True if the budget is met on
+        average. ``name`` is the method's name for errors. With a budget below the cost of the most expensive query, the
+        set of queries that can be judged would depend on the budget, and the estimate would be biased towards cheap
+        queries.
+
+        Raises
+        ------
+        BudgetError
+            If the budget does not pay for the most expensive query or, if it is an expected one, for an average draw.
+        InputError
+            If blocks are requested.
         """
         draws = self.draws_of(order)
         if expected:
@@ -260,7 +305,10 @@ class Replacement(Scheme):
         return (float(budget),)
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return the draw probability q of every query, and for every place that of its query."""
+        """Return the draw probability q of every query, and for every place that of its query.
+
+        A place is an item in the judging order of its query.
+        """
         return self.sampling_probs, self.sampling_probs[order.place_queries]
 
     def item_probs(self, order: Order, selection: Selection, level: float) -> Floats:
@@ -272,7 +320,10 @@ class Replacement(Scheme):
         return 1.0
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Return the distinct queries of a key, in order of their first draw; they can only be read all together."""
+        """Draw the queries of a key (seed); each distinct one is a unit to judge, in order of the first draw.
+
+        The budget is the last of ``blocks``; the sample can only be read when all units are judged.
+        """
         draws = self.draws_of(order)
         queries, spent, _ = draws.run(key, blocks[-1], expected=expected)
         distinct, first = np.unique(queries, return_index=True)
@@ -289,15 +340,15 @@ class Replacement(Scheme):
         )
 
     def rows(self, reading: Reading, selection: Selection) -> Ints:
-        """Return the query of each draw."""
+        """Return the query of each draw: a row of the estimator, also if it was drawn before."""
         return selection.queries
 
     @classmethod
     def interval(cls, kind: str) -> str:
-        """Return "t", the only kind of interval for replayed draws."""
+        """Return "t", the only kind of interval for simulated draws with replacement."""
         return "t"
 
     @classmethod
     def on_average(cls, expected: bool) -> bool:
-        """Return the argument: both kinds of budget are possible."""
+        """Return ``expected`` unchanged: both kinds of budget are possible."""
         return expected

@@ -1,4 +1,7 @@
-"""Schemes: how an order is traversed under a budget, and everything that depends on that choice.
+"""Schemes: how units are drawn from an order under a budget, and everything that depends on that choice.
+
+An order lists all places (items in the judging order of their query) with their sampling rates. A unit is what is drawn
+and judged at once: an item, a prefix of a list or a query.
 
 Scheme-dependent behaviour is a method of the scheme, so callers never test for its type. Only what needs more than a
 design (evidence, repetitions, forecasts) dispatches on the class, once per package.
@@ -31,23 +34,25 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnUnits:
-    """Units of an order that a key draws within a budget, in the order in which they are judged.
+    """Units that a key (the seed of a sample) draws from an order within a budget, in the order of their judging.
 
     Attributes
     ----------
     queries : ndarray of int64, shape (n_units,)
+        Query of each unit.
     levels : sequence of float
-        Level of each unit in its order; `math.nan` (the object itself) for a draw with replacement.
+        Level of each unit (its position in the judging order); `math.nan` (the object itself) for a draw with
+        replacement.
     costs : ndarray, shape (n_units,)
-        In mean items.
+        In mean items (the mean cost of an item of the pool is 1).
     places_of : callable
-        Maps a unit, counted from 0, to its places.
+        Maps a unit, counted from 0, to its places, as positions on the order's place axis.
     selection : callable
-        Maps a number of units to the selection of the first ones.
+        Maps a number n of units to the `Selection` of the first n.
     block_ends : tuple of int
-        Cumulated number of units at the end of each block.
+        Cumulated number of units at the end of each block (after which the sample can be read).
     ended : str
-        Reason why no further unit follows.
+        Reason why no further unit follows, as text.
     """
 
     queries: Ints
@@ -60,7 +65,7 @@ class DrawnUnits:
 
 
 class Scheme(Protocol):
-    """How an order is traversed. Methods with a body are the defaults of all schemes.
+    """How units are drawn from an order. Methods with a body are the defaults of all schemes.
 
     Attributes
     ----------
@@ -73,10 +78,9 @@ class Scheme(Protocol):
     can_be_topped_up : bool
         True if the sample of a larger budget contains that of a smaller one.
     goes_on : bool
-        True if the next sample with the same random numbers contains this one, while its estimate has an error of
-        its own.
+        True if the sample continues earlier samples with the same random numbers, whose labels count again.
     is_planned : bool
-        True if the level that a budget reaches determines the planned variance.
+        True if the sampling level that a budget reaches determines the planned variance.
     takes_known : bool
         True if it uses grades known beforehand.
     """
@@ -93,108 +97,146 @@ class Scheme(Protocol):
 
     @classmethod
     def made(cls, draw_probs: Callable[[], Floats]) -> Self:
-        """Build the scheme of a pool; ``draw_probs`` computes q of its queries, shape (n_queries,)."""
+        """Build the scheme of a pool; ``draw_probs`` computes draw probabilities (n_queries,), if it needs them."""
         return cls()
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_queries: int) -> Self:
-        """Rebuild the scheme from the arrays that `arrays` wrote; raise ValueError if they do not fit."""
+        """Rebuild the scheme from the named arrays of a sample's file; raise ValueError if they do not fit the pool."""
         return cls()
 
     @classmethod
     def check_asked(cls, name: str, targets: Sequence[Target], known: Ints) -> None:
-        """Raise InputError if a method's sample cannot serve the targets, or not with these known grades."""
+        """Raise InputError if a sample of the method ``name`` cannot serve the targets with these known grades.
+
+        ``known`` has shape (n_items,), with −1 for an unknown grade.
+        """
         return
 
     @classmethod
     def places(cls, places: OrderPlaces) -> OrderPlaces:
-        """Return places with those marked as wanted that have to be judged."""
+        """Mark which places (items in the judging order) this scheme judges; by default those already marked."""
         return places
 
     @classmethod
     def rates(cls, design_input: DesignInput, weights: Sequence[float], *, is_optimal: bool) -> RelativeRates:
-        """Compute the relative rates of a part of a pool."""
+        """Compute the sampling rates of a part of a pool, up to a common factor; ``weights`` are those of the targets.
+
+        ``is_optimal`` is False for a method with equal rates.
+        """
         return design_input.rates(weights, alike=not is_optimal)
 
     @classmethod
     def columns(cls, design_input: DesignInput) -> tuple[Floats, ...]:
-        """Return per-query columns needed over the whole pool before drawing, shape (n_queries,) each."""
+        """Return the arrays by query from which draw probabilities are computed, (n_queries,) each; none by default."""
         return ()
 
     @classmethod
     def estimator(cls, *, is_fitted: bool) -> str:
-        """Return the name of a method's estimator, fitted to the sample or not."""
+        """Return the name of the estimator, for one whose regression is fitted to the sample or fixed beforehand."""
         return "regression" if is_fitted else "difference"
 
     @classmethod
     def questions(cls, targets: Sequence[Target]) -> list[Sequence[Target]]:
-        """Group targets by the samples that serve them."""
+        """Group the targets so that one sample serves each group."""
         return [targets]
 
     # Used with an order
 
     @property
     def in_hand(self) -> Ints | None:
-        """Grades that earlier samples with the same numbers have judged, −1 elsewhere; None without earlier samples."""
+        """Grades from earlier samples that this one continues, −1 elsewhere; None without earlier samples."""
         return None
 
     @property
     def unjudgeable(self) -> Ints:
-        """Items that judges of earlier samples could not judge."""
+        """Indices of the items that judges of earlier samples could not judge."""
         return np.empty(0, dtype=np.int64)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the scheme's state as arrays, for a sample's file."""
+        """Return the scheme's state as named arrays, for a sample's file."""
         return {}
 
     def cost(self, order: Order) -> float:
-        """Return the cost of judging everything, in mean items."""
+        """Return the cost of judging everything that can change a value, in mean items (the mean item costs 1)."""
         return order.cost
 
     def least(self, order: Order) -> float:
-        """Return the smallest valid budget, in mean items."""
+        """Return the smallest valid budget, in mean items (the mean item costs 1)."""
 
     def ends(
         self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
     ) -> tuple[float, ...]:
-        """Check the budget and return the cumulated budgets at which blocks end, the budget last; see `Design`."""
+        """Check the budget and return the cumulated budgets at which blocks end, the whole budget last.
+
+        A block is a part of the budget, at whose end the sample can be read.
+
+        Parameters
+        ----------
+        name : str
+            Name of the method, for errors.
+        budget : float
+            In mean items, as ``blocks``.
+        blocks : sequence of float or None
+            Ends of the blocks (parts after which the sample can be read) before the last; None for the default.
+        expected : bool
+            True if the budget is met on average instead of never exceeded.
+
+        Raises
+        ------
+        BudgetError, InputError
+            If the budget is too small, or the scheme has no such blocks or budgets.
+        """
 
     def caution(self, order: Order, budget: float) -> Caution | None:
-        """Return a warning about a budget, or None."""
+        """Return a warning about a budget (in mean items) with which estimates are fragile, or None.
+
+        The mean item costs 1.
+        """
         return None
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Compute the probabilities of `Design.inclusion_probs` at a budget."""
+        """Compute the probability that each query, and each place, is sampled with a budget; (n_queries,), (n_places,).
+
+        With replacement, they are the probabilities of one draw. A place is an item in the judging order of its query.
+        """
 
     def item_probs(self, order: Order, selection: Selection, level: float) -> Floats:
-        """Compute the probability that each place is in the sample of a level, shape (n_places,)."""
+        """Compute the probability that each place (item in the judging order) is sampled, shape (n_places,).
+
+        ``level`` is the sampling level T that was reached: a place of rate r is taken with probability min(1, T r).
+        """
         return order.inclusion_probs(level)[1]
 
     def mean_size(self, query_probs: Floats) -> float:
-        """Return the expected number of queries given their probabilities π (n_queries,), or per draw."""
+        """Return the expected number of sampled queries, given their probabilities (n_queries,); 1 with replacement."""
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Draw the units of a key, given the cumulated budgets at which blocks end."""
+        """Draw the units of a key (the seed of the sample).
+
+        ``blocks`` are the cumulated budgets at which blocks end, the whole budget last; ``expected`` is True if the
+        budget is met on average instead of never exceeded.
+        """
 
     def rows(self, reading: Reading, selection: Selection) -> Ints:
-        """Return the query of each row that an estimator uses from a selection."""
+        """Return the query of each row of an estimator: judged queries that were sampled by chance, not surely."""
         return selection.queries[reading.chosen_by_chance(selection)]
 
     # Used by simulations
 
     @classmethod
     def interval(cls, kind: str) -> str:
-        """Return the kind of interval that repetitions use if this kind is requested."""
+        """Return the kind of interval ("t", …) that simulations use if ``kind`` is requested."""
         return kind
 
     @classmethod
     def on_average(cls, expected: bool) -> bool:
-        """True if repetitions meet a budget on average, where requested."""
+        """True if simulated samples meet a budget on average; ``expected`` is what the user requested."""
         return False
 
 
 def ascending(budgets: Sequence[float]) -> Floats:
-    """Check that budgets ascend and return them as an array."""
+    """Return budgets as an array; raise InputError unless they are distinct and ascending."""
     array = np.asarray(budgets, dtype=np.float64)
     if array.ndim != 1 or array.size == 0 or np.any(np.diff(array) <= 0):
         raise InputError(f"budgets must be distinct and ascending, got {list(budgets)}")
@@ -202,16 +244,16 @@ def ascending(budgets: Sequence[float]) -> Floats:
 
 
 def check_budget(budget: float) -> float:
-    """Check that a budget is a positive number and return it."""
+    """Return a budget as a float; raise InputError unless it is a positive finite number."""
     if not is_number(budget) or not (math.isfinite(budget) and budget > 0):
         raise InputError(f"the budget must be a positive number, got {brief(budget)}")
     return float(budget)
 
 
 def check_pays(budget: float, least: float, order: Order, costs: Floats, what: str) -> None:
-    """Raise BudgetError if a budget is below the least valid one.
+    """Raise BudgetError if a budget is below ``least``, and InputError unless it is a positive number.
 
-    ``what`` names, in the message, the unit with the largest of ``costs`` (n_queries,).
+    The message names the query with the largest of ``costs`` (n_queries,), and calls its unit ``what``.
     """
     if check_budget(budget) * (1 + ROUNDING) < least:
         query, dearest = repr(order.pool.query_texts[int(np.argmax(costs))]), float(costs.max(initial=0.0))

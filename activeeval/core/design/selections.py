@@ -1,4 +1,8 @@
-"""Selections: the places taken from an order, and the level reached."""
+"""Selections: the places that a sample takes from an order, and the sampling level that it reaches.
+
+A place is the position of one item in the judging order of its query. At level T, a place with rate r is taken with
+probability min(1, T r).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ class Selection:
     Attributes
     ----------
     queries : ndarray of int64, shape (n,)
-        In the order of the pool for levels, in the order of the draws with replacement.
+        Indices of the queries: ascending, or in the order of the draws if queries are drawn with replacement.
     counts : ndarray of int64, shape (n,)
         Number of places of each query.
     places : ndarray of int64, shape (Σ counts,)
@@ -38,11 +42,11 @@ class Selection:
 
     @property
     def levels(self) -> Floats:
-        """Sampling level, repeated for every query."""
+        """The sampling level T, repeated for every selected query, shape (n,)."""
         return np.full(self.queries.size, self.level)
 
     def within(self, queries: NDArray[np.bool_]) -> Selection:
-        """Restrict the selection to some queries of the pool; the cost becomes NaN."""
+        """Restrict the selection to the queries flagged in ``queries`` (n_queries,); the cost becomes NaN."""
         is_kept = queries[self.queries]
         parts = {"queries": self.queries[is_kept], "counts": self.counts[is_kept]}
         return Selection(**parts, places=self.places[np.repeat(is_kept, self.counts)], level=self.level, cost=math.nan)
@@ -50,7 +54,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Selections:
-    """Several selections of one order, with one row per selected query.
+    """Several selections of one order (as in repetitions), one row for each query of each selection.
 
     Attributes
     ----------
@@ -74,7 +78,7 @@ class Selections:
 
     @classmethod
     def of(cls, selection: Selection) -> Selections:
-        """Wrap a single selection."""
+        """Build the `Selections` that hold this single selection."""
         return cls(
             owners=np.zeros(selection.queries.size, dtype=np.int64),
             queries=selection.queries,
@@ -87,7 +91,11 @@ class Selections:
 
 
 def whole(order: Order, queries: Ints, cost: float, level: float = math.inf) -> Selection:
-    """Build the selection of all places of the given queries."""
+    """Build the selection (places taken) of all items of some queries (indices); ``cost`` is in mean items.
+
+    ``level`` is the sampling level to record: infinite if everything is taken. A place is an item in the judging order
+    of its query. The mean item costs 1. At the level T, a place of rate r is judged with probability min(1, T r).
+    """
     counts = np.diff(order.offsets)[queries]
     first = order.offsets[queries]
     places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())

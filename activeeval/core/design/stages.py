@@ -1,6 +1,7 @@
 """Stages: what is judged of a query (all of it, a random prefix of the judging order, or independent items).
 
-A stage turns targets and a grade model into places, the variances of the targets' values at each, and readings.
+A stage turns targets and a grade model into places (positions of items in the judging order of their query), the
+variances of the targets' values at each, and readings (what estimators need besides the labels).
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ little less; more would be too slow for long lists."""
 class Stage(Protocol):
     """Interface of a stage: what is judged of a query.
 
-    ``beliefs`` are `GradeProbs`; they may be None unless the stage `needs_model`.
+    ``beliefs`` is the grade model (`GradeProbs`); it may be None unless the stage `needs_model`. ``known`` (n_items,)
+    are grades known beforehand, −1 for unknown. A place is wanted if its label is unknown and can change a value.
 
     Attributes
     ----------
@@ -75,20 +77,24 @@ class Stage(Protocol):
         """Return the grade model to predict with."""
 
     def places(self, targets: Sequence[Target], beliefs: Any, known: Ints) -> OrderPlaces:
-        """Arrange the items that targets need as places."""
+        """Arrange the items that targets need as places (items in judging order) of their queries."""
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: Any) -> Variances:
-        """Compute the variances of a target's values."""
+        """Compute the variance of each query's value, and the part that each item's label removes."""
 
     def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
-        """Compute sqrt(variance / cost), pooled over places that are judged together."""
+        """Compute the optimal sqrt(variance / cost) of queries and items; those judged together share a ratio."""
 
     def reading(self, target: Target, order: Order, beliefs: Any, known: Ints) -> Reading:
-        """Build the reading of a target on an order; raise InputError if the order does not cover it."""
+        """Build what an estimator needs of a target besides labels; InputError if the order lacks an item for it."""
 
 
 def wanted_places(targets: Sequence[Target], known: Ints, priority: Floats | None = None) -> OrderPlaces:
-    """Arrange the items that targets need as places; unknown labels that can change a value are wanted."""
+    """Arrange the items that targets need as places; those whose unknown label can change a value come first.
+
+    ``priority`` (n_items in lists,) sorts the places of a query, larger values first; by default by best rank. A place
+    is an item in the judging order of its query.
+    """
     offsets, items = common_lists(targets)
     wanted = np.zeros(known.size, dtype=np.bool_)
     for target in targets:
@@ -113,7 +119,7 @@ class WholeQueries:
         return beliefs
 
     def places(self, targets: Sequence[Target], beliefs: GradeProbs | None, known: Ints) -> OrderPlaces:
-        """Arrange the items that targets need as places."""
+        """Arrange the items that targets need as places (items in judging order)."""
         return wanted_places(targets, known)
 
     def moments(self, target: Target, beliefs: GradeProbs) -> Moments:
@@ -121,13 +127,13 @@ class WholeQueries:
         return target.moments(beliefs.nodes, beliefs.weights)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs | None) -> Variances:
-        """Compute the variances of a target's values; equal for all queries without a model."""
+        """Compute the variance of each query's value; 1 for all queries without a grade model."""
         n = places.open_costs.size
         variances = np.ones(places.pool.n_queries) if beliefs is None else self.moments(target, beliefs).variance
         return Variances(of_query=variances, of_open=np.zeros(n), least_shares=np.ones(n))
 
     def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
-        """Compute sqrt(variance / cost) of every query, which its places share."""
+        """Compute sqrt(variance / cost) of every query; all its places (items in judging order) have the same."""
         costs = (
             np.bincount(places.open_queries, places.open_costs, minlength=variances.of_query.size) + places.overheads
         )
@@ -135,13 +141,7 @@ class WholeQueries:
         return Ratios(of_query, of_query[places.open_queries])
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs | None, known: Ints) -> Reading:
-        """Build the reading of a target on an order.
-
-        Raises
-        ------
-        InputError
-            If the order does not cover the items that the target needs.
-        """
+        """Build the reading of a target on an order; raise InputError if the order lacks an item that it needs."""
         check_reaches(target, order, known, as_prefix=False)
         unknown = np.full(order.n_queries, np.nan)
         predictions = unknown if beliefs is None else self.moments(target, beliefs).mean
@@ -175,7 +175,8 @@ class Depth:
     def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> OrderPlaces:
         """Arrange the items that targets need as places, by their best rank in any of the rankings.
 
-        If all targets are divided by an ideal, the most informative items come first.
+        If all targets are divided by an ideal, the most informative items come first. A place is an item in the judging
+        order of its query.
         """
         if any(target.terms(beliefs.max_grade + 1).is_exact for target in targets):
             return wanted_places(targets, known)
@@ -186,7 +187,10 @@ class Depth:
         return wanted_places(targets, known, priority)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs) -> Variances:
-        """Compute the expected squared change of a query's value by the label of each place, over simulated labels."""
+        """Compute the expected squared change of a query's value by each item's unknown label.
+
+        The labels are simulated from the grade model, with a fixed seed for each item.
+        """
         terms = target.terms(beliefs.max_grade + 1)
         arrays = walked(target, terms, beliefs, places.offsets, places.items)
         squares, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
@@ -205,7 +209,7 @@ class Depth:
         return Variances(of_query=nothing, of_open=of_open, least_shares=least, misplaced=misplaced)
 
     def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
-        """Compute sqrt(variance / cost), pooled so that it never rises along a query."""
+        """Compute the optimal rates sqrt(variance / cost); neighbours share one where it would rise along a query."""
         of_open, offsets = _as_doubted(places, variances), places.open_offsets
         has_any = np.diff(offsets) > 0
         of_open[offsets[:-1][has_any]] += variances.of_query[has_any]
@@ -213,7 +217,7 @@ class Depth:
         return pooled(places, whole, is_nested=True)
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
-        """Build the reading of a target on an order; raises as `WholeQueries.reading` does."""
+        """Build the reading of a target on an order; raise InputError if the order lacks an item that it needs."""
         check_reaches(target, order, known, as_prefix=True)
         lowest_grades = np.maximum(known, 0)
         f0, lowest = expectations_of(target, beliefs, order.offsets, order.items, lowest_grades)
@@ -246,7 +250,7 @@ class Items:
         return beliefs
 
     def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> OrderPlaces:
-        """Arrange the items that targets need as places, the most informative first."""
+        """Arrange the items that targets need as places (items in judging order), the most informative first."""
         for target in targets:
             self._check(target)
         _, items = common_lists(targets)
@@ -254,20 +258,23 @@ class Items:
         return wanted_places(targets, known, priority)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs) -> Variances:
-        """Compute the variance of each query's value and the part that each item adds to it.
-
-        Var[L | x] and E[d_i²], the latter with half of the variance between nodes.
-        """
+        """Compute the variance of each query's value, and the part that each item's unknown label removes."""
         variances = target.moments(beliefs.nodes, beliefs.weights).variance
         of_open = _item_variances(target, beliefs, places.items[places.matters])
         return Variances(of_query=variances, of_open=of_open, least_shares=np.full(of_open.size, LEAST_ITEM_SHARE))
 
     def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
-        """Compute sqrt(variance / cost), pooled so that no item exceeds its query."""
+        """Compute the optimal rates sqrt(variance / cost); items that would exceed their query's share one with it."""
         return pooled(places, variances, is_nested=False)
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
-        """Build the reading of a target on an order; raises as `WholeQueries.reading` does."""
+        """Build the reading of a target on an order.
+
+        Raises
+        ------
+        InputError
+            If the measure is not additive, or the order lacks an item that the target needs.
+        """
         self._check(target, "; name this measure when the sample is drawn, which then judges lists to depths")
         check_reaches(target, order, known, as_prefix=False)
         gains = target.terms(beliefs.max_grade + 1).values
@@ -290,7 +297,7 @@ class Items:
         return reading
 
     def _check(self, target: Target, advice: str = "") -> None:
-        """Raise InputError unless the target's measure is additive."""
+        """Raise InputError, with ``advice`` at its end, unless the target's measure is additive."""
         if not self.fits(target.measure):
             raise InputError(f"item designs are for additive measures (DCG, RBP, P), not for {target.measure}{advice}")
 
@@ -299,9 +306,10 @@ WHOLE, DEPTH, ITEMS = WholeQueries(), Depth(), Items()
 
 
 def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
-    """Compute the variance that each item's label removes, with half of the variance between nodes.
+    """Compute the variance that each item's label removes: c² times the variance of its gain, c the weight of its rank.
 
-    c_i² E[(g_i − μ_i)²] with gains g, expected gains μ and rank weights c.
+    The gain varies within each node of the query factor (a random effect shared by a query's items; a node is one of
+    its values) and between nodes. Only the share `_LEARNT` of the latter counts: earlier labels resolve the rest.
     """
     gains = target.terms(beliefs.max_grade + 1).values
     weights = beliefs.weights[target.pool.item_queries[items]]
@@ -315,7 +323,10 @@ def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
 
 
 def _as_doubted(places: OrderPlaces, variances: Variances) -> Floats:
-    """Return the variances of wanted places, with a share of each query's total spread over them by cost."""
+    """Return the variances of the items to judge, with the share ``misplaced`` of a query's total spread by cost.
+
+    This guards against a model that expects the variance at the wrong items.
+    """
     owners, costs, n = places.open_queries, places.open_costs, variances.of_query.size
     whole, cost = (np.bincount(owners, each, minlength=n) for each in (variances.of_open, costs))
     density = np.divide(whole, cost, out=np.zeros(n), where=cost > 0)
@@ -323,7 +334,7 @@ def _as_doubted(places: OrderPlaces, variances: Variances) -> Floats:
 
 
 def _least_depth_shares(target: Target, places: OrderPlaces) -> Floats:
-    """Compute least probabilities of wanted places, in proportion to the weights of their ranks."""
+    """Compute least probabilities of the items to judge, once their query is sampled, by the weights of their ranks."""
     items, offsets, owners = places.items[places.matters], places.open_offsets, places.open_queries
     worth = np.abs(target.contrast[items])
     largest = np.zeros(offsets.size - 1)
@@ -336,7 +347,11 @@ def _least_depth_shares(target: Target, places: OrderPlaces) -> Floats:
 def _expect(
     arrays: tuple[Any, ...], first: int, last: int, hashes: NDArray[np.uint64], n_samples: Ints, squares: Floats
 ) -> None:
-    """Fill ``squares``, the expected squared changes by place, for a block of queries, over simulated labels."""
+    """Fill ``squares`` (n_places,) for the queries from ``first`` to before ``last``, over simulated labels.
+
+    It receives the expected squared change of the query's value by each label. ``arrays`` come from `walked`;
+    ``n_samples`` (n_queries,) is the number of label sets to draw, ``hashes`` (n_places,) seed the draws.
+    """
     f0, no_grades, nothing = np.empty(n_samples.size), sealed(np.empty(0), np.int64), np.empty(0)
     sequential_values.reveal(*(*arrays, (first, last), NO_DEPTHS, no_grades, hashes, n_samples, f0, nothing, squares))
 

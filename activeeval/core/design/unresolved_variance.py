@@ -19,6 +19,7 @@ from activeeval.core.measures import SoftLabels, Target
 from activeeval.core.types import Bools, Floats, Ints, sealed
 
 _BLOCK_ITEMS = 5_000
+"""Number of items that one thread processes at a time."""
 _PATH_PLACES, _FEWEST_PATHS, _MOST_PATHS = 8192, 4, 32
 """Simulated label sets per query: a power of two between 4 and 32, with at most 8,192 places in total beyond 4 sets."""
 _NOTHING = 1e-12
@@ -26,7 +27,10 @@ _NOTHING = 1e-12
 
 
 def wanted_of(order: Order) -> Ints:
-    """Count the places of each query that may be judged, shape (n_queries,); they are its first ones."""
+    """Count the places (items in the judging order) of each query that may be judged, shape (n_queries,).
+
+    They have a positive sampling rate, and are the query's first places.
+    """
     return np.bincount(order.place_queries, order.place_rates > 0, minlength=order.n_queries).astype(np.int64)
 
 
@@ -44,9 +48,9 @@ class LabelsSoFar:
     labels : SoftLabels
         Including grades known beforehand.
     depths : ndarray of int64, shape (n_queries,)
-        Number of places of each query that have labels.
+        Number of first places of each query that have labels.
     wanted : ndarray of int64, shape (n_queries,)
-        As returned by `wanted_of`; 0 for queries to skip.
+        Number of places of each query that may be judged (`wanted_of`); 0 for queries to skip.
     """
 
     order: Order
@@ -57,14 +61,21 @@ class LabelsSoFar:
     wanted: Ints
 
     def of(self, queries: Bools) -> LabelsSoFar:
-        """Restrict the labels to some queries."""
+        """Restrict computations to the queries flagged in ``queries``, shape (n_queries,)."""
         return replace(self, wanted=np.where(queries, self.wanted, 0))
 
 
 def left_of(target: Target, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
-    """Compute the variance left after each place's label, the share of continuing users, and each query's stop.
+    """Compute how much of each query's value its labels so far (``seen``) leave open.
 
-    The stop is the number of labels after which no further label can change the value.
+    Returns
+    -------
+    left : ndarray, shape (n_places,)
+        Variance of the query's value under the grade model, given the labels up to each place (item in judging order).
+    shares : ndarray, shape (n_places,)
+        Expected share of users who continue after each place (cascade measures; 1 for others).
+    stops : ndarray of int64, shape (n_queries,)
+        Number of labels after which no further label can change the query's value.
     """
     with ThreadPoolExecutor(n_threads()) as threads:
         blocks = _blocks(seen.order.offsets)
@@ -82,9 +93,24 @@ _NO_PATHS = sealed(np.empty(0), np.int64)
 def _walk(
     target: Target, seen: LabelsSoFar, n_paths: Ints, part: _QueryBlock, n_sets: int
 ) -> tuple[Floats, Floats, Floats, Ints]:
-    """Compute the variance left before and after each place of a block, shares of continuing users, and stops.
+    """Compute the results of `left_of` for a block of queries, under one or more sets of labels.
 
-    Each array has a row for each set of labels; see `left_of`.
+    A block is some consecutive queries of the order.
+
+    Parameters
+    ----------
+    n_paths : ndarray of int64, shape (n_queries,)
+        Number of label sets to draw from the model for each query; empty to use the actual labels of ``seen``.
+    part : _QueryBlock
+        The block of queries.
+    n_sets : int
+        Number of rows of the results: the largest of ``n_paths``, or 1.
+
+    Returns
+    -------
+    tuple of ndarray
+        Variance left before and after the label of each place (item in judging order), share of continuing users after
+        it, each of shape (n_sets, n_places); and the stop of each query, shape (n_sets, n_queries).
     """
     order, terms = seen.order, target.terms(seen.beliefs.max_grade + 1)
     codes, values = seen.labels.coded(terms.values)
@@ -103,9 +129,25 @@ def _walk(
 def planned_of(
     order: Order, targets: Sequence[Target], omega: Floats, beliefs: GradeProbs, known: Ints, looks: Bools
 ) -> tuple[Floats, tuple[PlannedVariance, ...]]:
-    """Plan adaptive depth: three arrays by place, and each target's planned variance as a curve over levels.
+    """Plan adaptive depth by simulating labels from the grade model.
 
-    The rows of shape (3, n_places) are the planned variance left (S), `History.alive` and the mean rate.
+    At the sampling level T, a place of rate r is judged with probability min(1, T r).
+
+    Parameters
+    ----------
+    omega : ndarray, shape (n_targets, n_queries)
+        Weight of each target in each query.
+    known : ndarray of int64, shape (n_items,)
+        Grades known beforehand, −1 for unknown.
+    looks : ndarray of bool, shape (n_places,)
+        True if the query's depth is planned again once the place (item in judging order) has its label.
+
+    Returns
+    -------
+    of_places : ndarray, shape (3, n_places)
+        Rows: the planned variance left (S), `History.alive` and `History.expected`.
+    curves : tuple of PlannedVariance
+        The planned variance of each target, by sampling level.
     """
     of_places, parts = np.zeros((3, order.items.size)), []
     with ThreadPoolExecutor(n_threads()) as threads:
@@ -126,7 +168,13 @@ def _planned_of_block(
     looks: Bools,
     block: tuple[int, int],
 ) -> tuple[Floats, list[PlannedVariance]]:
-    """Compute the results of `planned_of` for a block of queries, over labels drawn from the model."""
+    """Plan adaptive depth for the queries from ``block[0]`` to before ``block[1]``, over simulated labels.
+
+    Returns rows by place (item in judging order): the mean variance that labels up to it leave, the share of label sets
+    in which it is judged, and its mean rate in these; and the planned variance of each target, by sampling level.
+    Parameters are those of `planned_of`. A place of rate r is judged with probability
+    min(1, T r) at the level T.
+    """
     part = _QueryBlock.of(order, block)
     lengths = np.maximum(np.diff(part.offsets), 1)
     powers = np.floor(np.log2(_PATH_PLACES / lengths)).astype(np.int64)
@@ -168,7 +216,19 @@ def _planned_of_block(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _QueryBlock:
-    """A block of the queries of an order, with places counted from its first."""
+    """A block of successive queries of an order; queries and places are counted from the first of the block.
+
+    Attributes
+    ----------
+    queries : slice
+        The queries, in the order.
+    first_place : int
+        Position of the first place on the order's place axis.
+    offsets : ndarray of int64, shape (n_queries + 1,)
+        Start of each query's places.
+    owners : ndarray of int64, shape (n_places,)
+        Query of each place.
+    """
 
     queries: slice
     first_place: int
@@ -177,25 +237,34 @@ class _QueryBlock:
 
     @classmethod
     def of(cls, order: Order, block: tuple[int, int]) -> _QueryBlock:
-        """Cut the block of queries from an order."""
+        """Cut the queries from ``block[0]`` to before ``block[1]`` from an order."""
         offsets = order.offsets[block[0] : block[1] + 1]
         owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         return cls(slice(*block), int(offsets[0]), offsets - offsets[0], owners)
 
     @property
     def n_queries(self) -> int:
-        """Number of queries in the block."""
+        """Number of queries in the block (some consecutive queries of the order)."""
         return self.offsets.size - 1
 
     @property
     def n_places(self) -> int:
-        """Number of places in the block."""
+        """Number of places (items in judging order) in the block (some consecutive queries)."""
         return self.owners.size
 
     def paths(self, order: Order, ratios: Floats, shares: Floats, stops: Ints, looks: Bools) -> tuple[Floats, Bools]:
-        """Compute, for each set of labels, the rates of places and which places are still judged.
+        """Compute, for each set of labels, the rates of places and flags of the places that are still judged.
 
-        ``ratios`` are those of the variance left to the planned one. Both results have shape (n_sets, n_places).
+        Both results have shape (n_sets, n_places). A place is an item in the judging order of its query.
+
+        Parameters
+        ----------
+        ratios, shares : ndarray, shape (n_sets, n_places)
+            Variance left over the planned one, and share of continuing users, after each place.
+        stops : ndarray of int64, shape (n_sets, n_queries)
+            Number of labels after which no further label can change a query's value.
+        looks : ndarray of bool, shape (n_places of the order,)
+            True if the query's depth is planned again after the place.
         """
         places = slice(self.first_place, self.first_place + self.n_places)
         wanted = wanted_of(order)[self.queries]
@@ -211,14 +280,17 @@ class _QueryBlock:
 
 
 def made_of(order: Order) -> tuple[Floats, Floats]:
-    """Return the slopes and floors from which the rates of a nested order are computed."""
+    """Return p sqrt(variance / cost) and the least rate of each place, (n_places,) each, of an order of prefixes.
+
+    Its sampling rates are computed from these two. A place is an item in the judging order of its query.
+    """
     assert order.slopes is not None
     assert order.floors is not None
     return order.slopes, order.floors
 
 
 def segment_probs(target: Target, order: Order) -> Floats:
-    """Compute the query probabilities within a target's segment, normalized; 0 outside."""
+    """Compute query probabilities within a target's segment, shape (n_queries,): they sum to 1, and are 0 outside."""
     p = order.query_probs if target.within is None else np.where(target.within, order.query_probs, 0.0)
     return np.asarray(p / p.sum()) if target.within is not None else p
 

@@ -10,7 +10,7 @@ from activeeval.core.types import Bools, Floats
 
 
 def n_products(width: int) -> int:
-    """Count the products of ``width`` variables, each pair once: the size of an upper triangle."""
+    """Count the pairwise products of ``width`` variables, squares included: the size of an upper triangle."""
     return width * (width + 1) // 2
 
 
@@ -21,7 +21,8 @@ class JudgedTotals:
     Attributes
     ----------
     totals : ndarray, shape (n, 1 + k)
-        y, unbiased for the unknown part of each query's value, and its regressors z.
+        First column: y, an unbiased estimate of the unknown part of the query's value. Other columns: its k
+        regressors z (quantities whose sum over the pool is known).
     within : ndarray, shape (n, (1 + k)(2 + k) / 2)
         Unbiased variance within the query, the quadratic form of (y, z), its upper triangle row by row:
         yy, y0, y1 …
@@ -38,7 +39,7 @@ class JudgedTotals:
 class PoolSums:
     """Sums that an estimate needs over all queries of a pool, judged or not; sums of two parts add up.
 
-    A query is *open* if an unknown label can change its value.
+    A query is *open* if an unknown label can change its value. p is the probability of a query, L its value.
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class PoolSums:
     planned_blindly: PlannedVariance | None = None
 
     def __add__(self, other: PoolSums) -> PoolSums:
-        """Add the sums of two parts."""
+        """Add the sums of two parts of a pool; a planned variance that is None stays None."""
         parts = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         added: dict[str, Any] = {name: None if value is None else value + more for name, value, more in parts}
         return PoolSums(**added)

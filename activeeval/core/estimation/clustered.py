@@ -26,7 +26,9 @@ _LEAST = 1e-12
 
 
 def jackknifed(sums: Floats, statistic: Callable[[Floats], Floats]) -> Figure:
-    """Compute a statistic of totals with its jackknife standard error; NaN if leaving out a query leaves nothing.
+    """Compute a statistic of totals with its jackknife standard error over queries.
+
+    The standard error is NaN with fewer than two queries, or if the statistic is not finite without one of them.
 
     Parameters
     ----------
@@ -51,12 +53,12 @@ def jackknifed(sums: Floats, statistic: Callable[[Floats], Floats]) -> Figure:
 
 
 def ratios(totals: Floats) -> Floats:
-    """Divide the first total by the second, in each row."""
+    """Divide the first total by the second in each row of ``totals`` (n, 2 or more), shape (n,)."""
     return np.asarray(totals[:, 0] / totals[:, 1])
 
 
 def weighted_mean(values: Floats, weights: Floats, queries: Ints) -> Figure:
-    """Compute the weighted mean of items, with its standard error; all arrays of shape (n,).
+    """Compute the weighted mean of items with its standard error; ``queries`` is the query of each item; all (n,).
 
     Examples
     --------
@@ -67,12 +69,15 @@ def weighted_mean(values: Floats, weights: Floats, queries: Ints) -> Figure:
 
 
 def correlation(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
-    """Compute the weighted correlation of two columns of items; NaN if one of them is constant."""
+    """Compute the weighted correlation of x and y over items; NaN if one of them is constant.
+
+    ``queries`` is the query of each item; all arrays have shape (n,). The standard error is clustered by query.
+    """
     return jackknifed(_moments(x, y, weights, queries), _correlations)
 
 
 def slope(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
-    """Compute the weighted slope of y on x; NaN if x is constant.
+    """Compute the weighted slope of y on x over items; NaN if x is constant. All arrays have shape (n,).
 
     Its standard error is the linearised one: the square root of Σ_q (Σ w x e)², over Σ w x², with e the residuals.
     """
@@ -88,8 +93,8 @@ def slope(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
 def share_between(residuals: Floats, weights: Floats, queries: Ints) -> Figure:
     """Compute the intraclass correlation of residuals: the share of their variance common to items of a query.
 
-    The mean product of two different items of a query over the mean square; below 0 if items of a query differ more
-    than by chance.
+    It is the mean product of two different items of a query, divided by the mean square. It is below 0 if items of a
+    query differ more than by chance. ``queries`` is the query of each item; all arrays have shape (n,).
     """
     plain = by_query([weights * residuals, weights, weights * residuals**2], queries)
     squares = by_query([(weights * residuals) ** 2, weights**2], queries)
@@ -98,13 +103,13 @@ def share_between(residuals: Floats, weights: Floats, queries: Ints) -> Figure:
 
 
 def by_query(columns: list[Floats], queries: Ints) -> Floats:
-    """Sum columns of items by query, a row for each query that occurs, shape (n_queries, k)."""
+    """Sum k columns of items, shape (n,) each, by query; one row for each query that occurs, (n_queries, k)."""
     owners = np.unique(queries, return_inverse=True)[1]
     return np.column_stack([np.bincount(owners, column) for column in columns])
 
 
 def _moments(x: ArrayLike, y: ArrayLike, weights: Floats, queries: Ints) -> Floats:
-    """Sum weights, values, squares and products of two centred columns by query."""
+    """Sum w, wx, wy, wx², wy² and wxy of two centred columns by query, shape (n_queries, 6)."""
     first, second = (np.asarray(column, dtype=np.float64) for column in (x, y))
     first, second = first - first.mean(), second - second.mean()  # limits cancellation in differences of squares
     products = (np.ones_like(first), first, second, first**2, second**2, first * second)
@@ -112,7 +117,10 @@ def _moments(x: ArrayLike, y: ArrayLike, weights: Floats, queries: Ints) -> Floa
 
 
 def _centred(totals: Floats) -> tuple[Floats, Floats, Floats]:
-    """Compute Var x, Var y and Cov of each row of totals, times its weight; NaN for constant columns."""
+    """Compute Var x, Var y and Cov(x, y), each times Σ w, of each row of totals (w, wx, wy, wx², wy², wxy).
+
+    A variance is NaN if its column is constant.
+    """
     w, x, y, xx, yy, xy = totals.T.reshape(_PARTS, -1)
     of_x, of_y = xx - x**2 / w, yy - y**2 / w
     # a constant column leaves only rounding error
@@ -120,12 +128,12 @@ def _centred(totals: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _correlations(totals: Floats) -> Floats:
-    """Compute the correlation of each row of totals."""
+    """Compute the correlation of each row of totals, which `_moments` summed."""
     of_x, of_y, both = _centred(totals)
     return np.asarray(both / np.sqrt(of_x * of_y))
 
 
 def _shares_between(totals: Floats) -> Floats:
-    """Compute the intraclass correlation of each row of totals."""
+    """Compute the intraclass correlation of each row of totals, which `share_between` summed, shape (n,)."""
     products, pairs, squares, weights = totals.T
     return np.asarray((products / pairs) / (squares / weights))

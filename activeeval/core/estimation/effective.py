@@ -1,5 +1,8 @@
 """Effective sample size: the number of random queries judged whole that would be as informative as a sample.
 
+Notation: p is the probability of a query and L its value, R = Σ p L the performance of the pool, π the probability of
+sampling the query, q its probability in one draw with replacement; hats mark estimates from the sample.
+
 The mean of n queries drawn by p with replacement and judged whole (`passive`) has the variance S² / n,
 
     S² = Σ p (L − R)²,
@@ -57,8 +60,9 @@ class ValueVariance:
     Attributes
     ----------
     value : float
+        Ŝ².
     terms, noise : ndarray, shape (n,)
-        Contribution of each draw of an open query to its error, and to the variance of that error.
+        Contribution of each query (or draw) sampled by chance to the error of Ŝ², and to the variance of that error.
     """
 
     value: float
@@ -67,19 +71,22 @@ class ValueVariance:
 
 
 def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selection) -> tuple[float | None, str]:
-    """Estimate the number of random queries judged whole that would be as informative: n = Ŝ² / V̂ for the pool.
+    """Estimate how many random queries, judged whole, would be as informative as a sample: n = Ŝ² / V̂ for the pool.
+
+    Ŝ² is the estimated variance of values between queries, V̂ the variance of the sample's estimate.
 
     Parameters
     ----------
     evidence : Evidence
-        Evidence of ``selection`` for ``reading``.
+        Data of the judged ``selection`` for the target of ``reading``.
 
     Returns
     -------
-    float or None
-        None without a reason if nothing was left to chance, or V̂ itself is unknown.
-    {"", "chunks", "too few"}
-        See `activeeval.core.results.Estimate.size_unknown`.
+    n : float or None
+        None if it is unknown, or nothing was left to chance.
+    reason : {"", "chunks", "too few"}
+        Why n is unknown: the pool is processed in parts, or the sample is too small for a reliable Ŝ². "" if n is
+        known, nothing was left to chance, or V̂ itself is unknown.
     """
     evaluated = evaluate(evidence)
     if evaluated.variance == 0 or not math.isfinite(evaluated.observed):
@@ -95,9 +102,10 @@ def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selec
 def value_variance(
     evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> ValueVariance:
-    """Estimate the variance of values between queries (Ŝ² of the module).
+    """Estimate the variance S² = Σ p (L − R)² of values between queries, with the terms of its error.
 
-    ``evaluated`` is the sample's estimate for the pool.
+    p is the probability of a query, L its value, R = Σ p L. ``evidence`` and ``evaluated`` (the estimate R̂) are of the
+    judged ``selection`` for the target of ``reading``.
     """
     inside = _by_items if reading.kind == "items" else _as_a_whole
     certain, opened = inside(evidence, evaluated, reading, selection)
@@ -109,9 +117,10 @@ def value_variance(
 def _as_a_whole(
     evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> tuple[float, ValueVariance]:
-    """Compute the known sum of certain queries, and estimate the squared deviations of open ones from their values.
+    """Compute Σ p L over certain queries, and estimate Σ p (L − R̂)² over open ones from the values of judged ones.
 
-    Σ p L of the certain queries and Σ p (L − R̂)² of the open ones.
+    A query is certain if its value does not depend on chance, else open; p is its probability, L its value and R̂ the
+    estimate of Σ p L. This way, *Whole queries* of the module, uses the values of judged queries.
     """
     weights = evidence.open_share * evidence.importance_weights / evidence.importance_weights.sum()
     beyond, s = evidence.values - evaluated.value, evidence.within[:, 0]
@@ -123,9 +132,11 @@ def _as_a_whole(
 def _by_items(
     evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> tuple[float, ValueVariance]:
-    """Compute the known sum of certain queries, and estimate the squared deviations of open ones from residuals.
+    """Compute Σ p L over certain queries, and estimate Σ p (L − R̂)² over open ones from residuals of predictions.
 
-    Σ p L of the certain queries and Σ p (L − R̂)² of the open ones.
+    A query is certain if its value does not depend on chance, else open; p is its probability, L its value and R̂ the
+    estimate of Σ p L. This way, *Items* of the module, uses a prediction of every query and the residuals of judged
+    ones.
     """
     is_settled = reading.settled_by(selection)
     is_open = reading.is_open.copy()
@@ -141,9 +152,10 @@ def _by_items(
 
 
 def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s: Floats) -> Floats:
-    """Compute the variance of terms, from the choice of the query and from sampling within it (variance s).
+    """Compute the variance of each term of Ŝ² (the variance between queries), from choosing and sampling its query.
 
-    Under normality, (beyond)² has the variance 4 (L − R̂)² s + 2 s²; it is capped at the square of the term.
+    With s the variance from sampling within the query and ``beyond`` its estimated value minus the mean, beyond² has
+    the variance 4 (L − R̂)² s + 2 s² under normality; it is capped at the square of the term. All shapes are (n,).
     """
     keep, s = evidence.keep, np.abs(s)
     within = weights**2 * (4 * np.maximum(beyond**2 - s, 0.0) * s + 2 * s**2)
@@ -151,7 +163,7 @@ def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s
 
 
 def _is_supported(evidence: Evidence, evaluated: EstimatorResult, of_values: ValueVariance) -> bool:
-    """True if a sample is informative enough to report n."""
+    """True if the variance between queries and that of the estimate are known well enough to report their ratio n."""
     terms, noise = of_values.terms / of_values.value, of_values.noise / of_values.value**2
     of_variance = evidence.variance_errors(evaluated.contributions, evaluated.variance)
     if of_variance is not None:  # the errors of V̂ come from the same rows

@@ -23,26 +23,27 @@ SCOPES = ("pool", "population")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EstimatorResult:
-    """Estimate of a sample with its variance and degrees of freedom.
+    """Estimate of the performance (Σ p L, L the value of a query) from a sample, with its variance.
 
     Attributes
     ----------
     value, variance : float
         The variance is V*, the observed one raised by the planned one; see `supported`.
     degrees_of_freedom : float
-        Of the t quantile.
+        Degrees of freedom of the t quantile of its interval.
     observed : float
         V̂, the variance observed in the sample; infinite without any spread.
     planned : float
-        Variance that the design planned at the level reached; 0 without a plan.
+        Variance that the design planned at the sampling level reached; 0 without a plan.
     contributions : ndarray, shape (n,)
-        Contribution of each draw of an open query to the estimate's error; their squares estimate the variance.
+        Contribution of each query (or draw) sampled by chance to the estimate's error; their squares estimate the
+        variance.
     plain_variance : float
         V̂ as its equation gives it: unbiased if nothing is fitted, and possibly negative.
     limits : tuple of float
         Lowest and highest possible value of the target.
     inner : IntervalBasis or None
-        For a population: basis of the interval for the pool.
+        For an estimate of a population: basis of the interval for the pool.
     shares : Shares or None
         For a population and a census of equally weighted queries: distribution of values around the most frequent.
     """
@@ -60,7 +61,7 @@ class EstimatorResult:
 
     @property
     def basis(self) -> IntervalBasis:
-        """Basis of the estimate's interval."""
+        """Numbers from which the estimate's interval is computed at any confidence."""
         return IntervalBasis(
             value=self.value,
             std_error=math.sqrt(self.variance),
@@ -86,13 +87,13 @@ no spread. From 1e-8 to 1e-5 the only effect is that wrong intervals of zero wid
 
 
 def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
-    """Raise observed variances towards the planned ones where a sample shows too little spread, shape (n,).
+    """Raise observed variances V̂ towards the planned ones where a sample shows too little spread; all shapes (n,).
 
-    V* = max(V̂, (df V̂ + V_plan) / (df + 1)).
+    V* = max(V̂, (df V̂ + V_plan) / (df + 1)), with df the degrees of freedom of V̂.
 
-    V̂ is small if the rare large residual was not sampled. The variance that the model planned at the level reached
-    then raises it, and never lowers it: a model that expects too much spread is contradicted by the sample, one that
-    expects too little has no effect.
+    V̂ is small if the rare large residual was not sampled. The variance that the model planned at the sampling level
+    reached then raises it, and never lowers it: a model that expects too much spread is contradicted by the sample, one
+    that expects too little has no effect.
     """
     with np.errstate(invalid="ignore"):
         weight = np.maximum(degrees, 0.0)
@@ -103,7 +104,8 @@ def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
 def evaluate(evidence: Evidence, scope: str = "pool") -> EstimatorResult:
     """Estimate the performance, its variance and degrees of freedom from a judged sample.
 
-    If only certain queries have been judged, the open ones count as predicted and the variance is infinite.
+    A query is certain if its value does not depend on chance, else open. If only certain queries have been judged, the
+    open ones count as predicted and the variance is infinite.
 
     Parameters
     ----------
@@ -135,19 +137,22 @@ def evaluate(evidence: Evidence, scope: str = "pool") -> EstimatorResult:
 
 
 def _choice(evidence: Evidence, result: EstimatorResult) -> tuple[float, float]:
-    """Compute the variance that the choice of the pool adds, and its degrees of freedom."""
+    """Compute the variance that the choice of the pool's queries adds to an estimate for the population.
+
+    The second result are its degrees of freedom.
+    """
     if evidence.drawn is None:
         return population_variance(evidence, result), _degrees_of_choice(evidence, result)
     return evidence.drawn.choice(result.value) if math.isfinite(result.variance) else (0.0, math.inf)
 
 
 def check_scope(scope: str) -> str:
-    """Check that a scope is "pool" or "population" and return it."""
+    """Return a scope (the queries that an estimate is for); raise InputError unless it is "pool" or "population"."""
     return one_of(scope, SCOPES, "scope")
 
 
 def _evaluate(evidence: Evidence) -> EstimatorResult:
-    """Evaluate a sample for its pool; see `evaluate`."""
+    """Estimate value and variance for the queries of the pool; raise StateError if nothing has been judged yet."""
     n, limits = evidence.values.size, UNLIMITED if evidence.reading is None else evidence.reading.limits
     contributions = np.empty(n)
     if evidence.is_census:
@@ -181,11 +186,23 @@ def _evaluate(evidence: Evidence) -> EstimatorResult:
 def _with_plan(
     observed: Floats, degrees: Floats, n_open: NDArray[np.int64], levels: Floats, reading: Reading | None
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Combine the observed variances of samples with the variances planned at their levels; shape (n,) each.
+    """Combine the observed variances V̂ of several samples with those planned at their sampling levels, as V*.
 
-    Returns V*, its degrees of freedom, V̂ and the planned variance. If several queries show no spread, or hardly any
-    relative to equally likely grades, V̂ becomes infinite and V* is the planned variance or that under equally likely
-    grades, whichever is larger.
+    If several queries show no spread, or hardly any relative to equally likely grades, V̂ becomes infinite, and V* is
+    the planned variance or that planned under equally likely grades, whichever is larger. At the sampling level T, a
+    place of rate r is judged with probability min(1, T r).
+
+    Parameters
+    ----------
+    observed, degrees, levels : ndarray, shape (n_samples,)
+        V̂, its degrees of freedom, and the sampling level of each sample.
+    n_open : ndarray of int64, shape (n_samples,)
+        Number of judged queries that were sampled by chance.
+
+    Returns
+    -------
+    tuple of four ndarrays, shape (n_samples,)
+        V*, its degrees of freedom, V̂ and the planned variance.
     """
     if reading is None or np.isinf(levels).all():  # nothing is left to chance, or the scheme has no levels
         return observed, degrees, observed, np.zeros_like(observed)
@@ -206,18 +223,18 @@ def _with_plan(
 
 
 def variance_shares(evidence: Evidence) -> Floats:
-    """Compute the contribution of each open query, or draw, to the variance, shape (n,), never below 0."""
+    """Compute the contribution of each query, or draw, sampled by chance to the variance, shape (n,); never below 0."""
     contributions = _evaluate(evidence).contributions
     return contributions if evidence.is_census else evidence.variance_shares(contributions)
 
 
 def evaluated(evidence: EvidenceArrays) -> Floats:
-    """Evaluate each sample for its pool as `evaluate` does.
+    """Estimate the performance over the pool from each of several judged samples.
 
     Returns
     -------
     ndarray, shape (n_samples, 5)
-        Value, V*, degrees of freedom, V̂ and the planned variance.
+        Value, variance V* to report, its degrees of freedom, observed variance V̂ and planned variance.
     """
     observed, out = np.empty((evidence.base.size, 3)), np.empty((evidence.base.size, 5))
     kernel.linear_estimates(evidence.starts, evidence.rows, evidence.population, evidence.is_fitted, observed)
@@ -230,7 +247,12 @@ def evaluated(evidence: EvidenceArrays) -> Floats:
 
 
 def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
-    """Build the estimate of a judged sample; parameters as in `evaluate`."""
+    """Build the estimate of a judged sample as users see it.
+
+    ``method`` is the name of the design. ``scope`` is the queries that the estimate is for: "pool", or "population"
+    (all that these are a sample of). Raise StateError if nothing has been judged yet, and InputError if the scope is
+    unknown.
+    """
     result = evaluate(evidence, scope)
     return Estimate(
         value=result.value,
@@ -255,11 +277,12 @@ def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
 def population_variance(evidence: Evidence, result: EstimatorResult) -> float:
     """Estimate the variance that the choice of the pool adds: S² / N, the variance between queries over their number.
 
-    S² (1 − Σ p²) is the mean of L² minus R², estimated without bias by R̂² − V̂, and N is 1 / Σ p². L² is known for
-    certain queries. For the open ones it is estimated by the weighted mean of unbiased squares, minus the squares of
-    their known terms, whose total over the pool is known. If all queries are included and only items were sampled, a
-    query without a sampled item counts too: the weights are then those of the pool. If all values are known and equal,
-    but not 0, their spread in the population is unknown: infinite.
+    A query with probability p and value L is certain if L does not depend on chance, else open. S² (1 − Σ p²) is the
+    mean of L² minus R², estimated without bias by R̂² − V̂, and N is 1 / Σ p². L² is known for certain queries. For the
+    open ones it is estimated by the weighted mean of unbiased squares, minus the squares of their known terms, whose
+    total over the pool is known. If all queries are included and only items were sampled, a query without a sampled
+    item counts too: the weights are then those of the pool. If all values are known and equal, but not 0, their spread
+    in the population is unknown: infinite.
     """
     if not math.isfinite(result.variance):
         return 0.0
@@ -280,9 +303,10 @@ def population_variance(evidence: Evidence, result: EstimatorResult) -> float:
 
 
 def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float) -> float:
-    """Compute Satterthwaite's degrees of freedom of a sum of two variances.
+    """Compute Satterthwaite's degrees of freedom of a sum of two variances V* + W.
 
-    (V* + W)² / (V*²/df₁ + W²/df₂) for V* + W.
+    They are (V* + W)² / (V*²/df₁ + W²/df₂), with V* = ``of_pool``, df₁ = ``degrees``, W = ``added``, df₂ =
+    ``of_added``.
 
     Examples
     --------
@@ -296,9 +320,10 @@ def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float)
 
 
 def _degrees_of_choice(evidence: Evidence, result: EstimatorResult) -> float:
-    """Compute the degrees of freedom of the variance between queries, by the same rule as for V̂; at most N − 1.
+    """Compute the degrees of freedom of the variance between queries, from the shares of single queries in it.
 
-    Certain queries count with equal shares.
+    The rule is that of the observed variance V̂. They are at most N − 1, N the number of queries. Queries judged with
+    certainty count with equal shares.
     """
     most = evidence.pool_size - 1.0
     if evidence.is_census:

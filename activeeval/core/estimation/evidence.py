@@ -29,13 +29,14 @@ class Evidence:
     is_fitted : bool
         True if regressors are fitted to the sample.
     query_probs, inclusion_probs : ndarray, shape (n,)
-        p of each open query of the sample, and its q (a row for each draw) or π.
+        p of each open query of the sample, and its probability π of being sampled; with replacement a row for each
+        draw, with the draw probability q.
     totals, within : ndarray
         As in `activeeval.core.design.JudgedTotals`, a row for each open query.
     values : ndarray, shape (n,)
-        Unbiased for L of each open query of the sample.
+        Unbiased estimate of the value L of each open query of the sample.
     population : ndarray, shape (k,)
-        Σ p z over the open queries of the pool.
+        Σ p z over the open queries of the pool, z their k regressors.
     base : float
         Known part: Σ p L of certain queries, and the known terms of open ones.
     certain_squares, open_squares : float
@@ -51,7 +52,7 @@ class Evidence:
     reading : Reading or None
         Reading of the target, with the variance planned for each level; None if unknown.
     level : float
-        T; infinite without a plan by level.
+        Sampling level T that was reached; infinite without a plan by level.
     beyond : ndarray of int64, shape (n,), or None
         1 for each open query judged beyond the items that move a numerator, else 0; None if that is not used.
     drawn : FirstPhaseValues or None
@@ -89,18 +90,18 @@ class Evidence:
 
     @property
     def importance_weights(self) -> Floats:
-        """Importance weight of each open query: its probability in the pool over its draw or inclusion probability."""
+        """Importance weight of each query sampled by chance, (n,): its probability over that of being sampled."""
         return self.query_probs / self.inclusion_probs
 
     @property
     def keep(self) -> Floats:
-        """Factor of each open query's square in the variance, shape (n,): 1 − π."""
+        """Factor 1 − π of each query's squared residual in the variance, (n,); π the probability of sampling it."""
         return 1 - self.inclusion_probs
 
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
-        """Estimate the open queries' part of the value, with its variance; fill ``contributions`` (n,).
+        """Estimate the part of the value that depends on chance, and fill ``contributions`` (n,) to its error.
 
-        Returns the value, the variance V̂, its degrees of freedom, and the plain V̂.
+        Returns the value, the variance V̂, its degrees of freedom, and V̂ as its formula gives it (possibly negative).
         """
         value, variance, freedom, plain = estimates.linear_estimate(
             *self._arrays, self.is_fitted, contributions, self._beyond
@@ -118,25 +119,26 @@ class Evidence:
         return self.importance_weights, self.keep, self.totals, self.within, self.population
 
     def residuals(self) -> tuple[Floats, Floats, Floats]:
-        """Compute the fitted coefficients B, and the residual e and its variance s of each open query.
+        """Compute the coefficients (k,) of the regression, and the residual of each query with its variance, (n,) each.
 
-        See `activeeval.core.kernels.estimates`.
+        The queries are those sampled by chance; the variance is the one from sampling within the query.
         """
         left = np.empty((self.values.size, 2))
         coefficients = estimates.residuals(*self._arrays, self.is_fitted, left, self._beyond)
         return coefficients, left[:, 0], left[:, 1]
 
     def variance_shares(self, contributions: Floats) -> Floats:
-        """Compute the contribution of each open query to the variance, shape (n,), never below 0.
+        """Compute the contribution of each query sampled by chance to the variance V̂, shape (n,), never below 0.
 
-        (g ω)² (keep e² + (1 − keep) s) of V̂.
+        It is (g ω)² (k e² + (1 − k) s), with residual e, its variance s within the query, importance weight ω = p/π,
+        calibration factor g and k = `keep`. ``contributions`` (n,) are g ω e, as computed by `solved`.
         """
         keep, (_, e, s) = self.keep, self.residuals()
         lifted = np.divide(contributions, e, out=self.importance_weights.copy(), where=e != 0)  # g ω
         return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
 
     def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
-        """Compute each row's part of the relative error of the variance; None if degrees of freedom describe it."""
+        """Compute each row's part of the variance's relative error, (n,); None if degrees of freedom describe it."""
         return None
 
 
@@ -150,19 +152,22 @@ class ReplacementEvidence(Evidence):
         return np.ones_like(self.inclusion_probs)
 
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
-        """Estimate the value, its variance, the degrees of freedom, and the variance again; see `Evidence.solved`."""
+        """Estimate the value, its variance and degrees of freedom by the ratio estimator; the variance comes twice.
+
+        Writes the contribution of each draw to the error into ``contributions`` (n,).
+        """
         values = np.ascontiguousarray(self.values)
         value, variance, freedom = estimates.ratio_estimate(self.importance_weights, values, contributions)
         return value, variance, freedom, variance
 
     def variance_shares(self, contributions: Floats) -> Floats:
-        """Compute the squared contribution of each draw to the error."""
+        """Compute the squared contribution of each draw to the error, shape (n,)."""
         return np.asarray(contributions**2)
 
     def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
-        """Compute the deviation of each draw's squared contribution from the mean, relative to V̂.
+        """Compute the deviation of each draw's squared contribution from the mean, over the variance; shape (n,).
 
-        With equal weights n is then the number of draws.
+        With equal weights the effective sample size is then the number of draws.
         """
         shares = contributions**2 / variance
         return np.asarray(shares - shares.mean())
@@ -170,7 +175,7 @@ class ReplacementEvidence(Evidence):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EvidenceArrays:
-    """Data of several judged selections of one order by levels, for one target.
+    """Data of several judged selections of one order, without replacement, for one target; see also `Evidence`.
 
     Attributes
     ----------
@@ -227,12 +232,14 @@ class EvidenceArrays:
 
 
 def evidence_of(design: Design, reading: Reading, judge: ReadingJudge, selection: Selection) -> Evidence:
-    """Collect the evidence of a judged selection for a reading.
+    """Collect the data from which a target is estimated: those of a judged selection (the places that a sample took).
+
+    A place is an item in the judging order of its query.
 
     Parameters
     ----------
     judge : ReadingJudge
-        ``reading.judge(grades)``.
+        What ``reading.judge(grades)`` returns: the labels of the selection.
     """
     evidence = _evidence(design.scheme, design, reading, judge, selection)
     draw, p = reading.target.pool.draw, reading.query_probs
@@ -254,7 +261,7 @@ def evidence_of(design: Design, reading: Reading, judge: ReadingJudge, selection
 def _judged_values(
     scheme: Scheme, reading: Reading, judge: ReadingJudge, selection: Selection, evidence: Evidence
 ) -> JudgedValues:
-    """Collect the value of each judged query: the rows of the estimator and the queries judged with certainty."""
+    """Collect the value of each judged query, whether it was sampled by chance or with certainty."""
     queries, values = scheme.rows(reading, selection), evidence.values
     by_draws = isinstance(scheme, Replacement)
     if evidence.is_census and by_draws:
@@ -273,13 +280,16 @@ def _judged_values(
 
 
 def _each_once(queries: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """Keep the first value of each distinct query."""
+    """Return the distinct queries, ascending, and the first value of each; both inputs have shape (n,)."""
     distinct, first = np.unique(queries, return_index=True)
     return distinct, values[first]
 
 
 def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selections: Selections) -> EvidenceArrays:
-    """Collect the evidence of selections by levels, 65,535 at most, for a reading; see `evidence_of`."""
+    """Collect the data for estimators from at most 65,535 selections drawn without replacement, for one target.
+
+    ``judge`` is the result of ``reading.judge(grades)``.
+    """
     pool, order, judged, n = reading.pool_sums, reading.order, judge.totals(selections), selections.costs.size
     of_queries = (reading.query_probs, order.query_rates, reading.least_rates, reading.is_open, reading.known_values)
     queries = ReadingQueries(*of_queries, reading.regressors)
@@ -319,7 +329,7 @@ def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selec
 
 @singledispatch
 def _evidence(scheme: Scheme, design: Design, reading: Reading, judge: ReadingJudge, selection: Selection) -> Evidence:
-    """Collect the evidence of a selection by level; other schemes register their own function."""
+    """Collect the data of a judged selection drawn without replacement; other schemes register their own function."""
     return evidence_arrays(design, reading, judge, Selections.of(selection)).of_selection(0)
 
 
@@ -327,7 +337,7 @@ def _evidence(scheme: Scheme, design: Design, reading: Reading, judge: ReadingJu
 def _drawn(
     scheme: Replacement, design: Design, reading: Reading, judge: ReadingJudge, selection: Selection
 ) -> Evidence:
-    """Collect the evidence of queries drawn with replacement."""
+    """Collect the data of judged queries that were drawn with replacement."""
     p, pool = reading.query_probs, reading.pool_sums
     queries, first = np.unique(selection.queries, return_index=True)
     judged = judge.totals(selection)

@@ -1,7 +1,8 @@
 """Variance that the draw of a pool's queries from a log adds to an estimate for the log.
 
-Queries are sampled twice. The pool's were drawn from the log, in strata h, each with π; of these some are judged,
-as a sample of the pool. Given the first draw the second estimates the pool's performance with the variance V̂, and
+Queries are sampled twice. First, the pool's queries are drawn from the log, in strata h, each with probability π. Then
+some of them are judged, as a sample of the pool. Given the first draw, the second estimates the pool's performance with
+the variance V̂, and
 
     Var R̂ = E[V] + Var(Σ P m),                                                        P the pool's weights of queries,
 
@@ -9,8 +10,8 @@ where m is a query's value. Priority sampling within strata has no covariances, 
 
     Σ (1 − π) P² m²
 
-over the pool is unbiased for the second term. For judged queries y is unbiased for m with an unbiased variance s, and a
-is the probability that the second draw includes it:
+over the pool is unbiased for the second term. For a judged query, y is an unbiased estimate of m with an unbiased
+variance estimate s, and a is the probability that the second draw includes the query:
 
     A = Σ_judged (1 − π) P² / a (y² − s)
 
@@ -47,17 +48,17 @@ class FirstPhaseValues:
     Attributes
     ----------
     query_probs, inclusion_probs : ndarray, shape (n_queries,)
-        P of each query of the target's segment, 0 of others, and π.
+        Weight P of each query in the target's segment, 0 for others, and its probability π of being drawn from the log.
     strata : ndarray of int64, shape (n_queries,)
         Stratum of each query.
     are_whole : ndarray of bool, shape (n_strata,)
         True for strata all of whose drawn queries are in the segment.
     known : ndarray, shape (n_queries,)
-        Known part of the value of each query that is not certain.
+        Known part of the value of each query that was not certain to be judged; 0 for others.
     queries : ndarray of int64, shape (n,)
-        Judged queries, or draws of them.
+        Judged queries (indices), or draws of them.
     values, within, chances : ndarray, shape (n,)
-        y, s and a of each.
+        y, s and a of each: estimated value, its variance, and probability of being judged.
     are_certain : ndarray of bool, shape (n,)
         True for queries judged with certainty.
     by_items : bool
@@ -81,7 +82,10 @@ class FirstPhaseValues:
 
     @property
     def costs_of_choice(self) -> Floats:
-        """Weight of each query's squared value in the variance, (1 − π) P², shape (n_queries,); 0 for certain ones."""
+        """Weight (1 − π) P² of each query's squared value in the variance, shape (n_queries,).
+
+        P is the query's weight in the pool, π its probability of being drawn from the log.
+        """
         return np.asarray((1 - self.inclusion_probs) * self.query_probs**2)
 
     @property
@@ -92,9 +96,9 @@ class FirstPhaseValues:
         return left
 
     def centres(self, value: float) -> tuple[Floats, Floats]:
-        """Compute the mean of each stratum's values, (n_strata,), and each row's share in it, (n,).
+        """Compute the mean value of each stratum, (n_strata,), and the share of each judged query in it, (n,).
 
-        ``value`` is the estimate for the pool, used for strata without a mean of their own.
+        ``value`` is the estimate for the pool, used for strata with too few judged queries for a mean.
         """
         n_strata, of_rows = self.are_whole.size, self.strata[self.queries]
         weights = self.query_probs[self.queries] / self.chances
@@ -111,12 +115,19 @@ class FirstPhaseValues:
         return means, weights / shares
 
     def squares(self, centres: Floats, shares: Floats) -> Floats:
-        """Compute an unbiased square of each row's distance from the centre of its stratum, shape (n,)."""
+        """Estimate, for each judged query, the squared distance of its value from the mean of its stratum, shape (n,).
+
+        The estimate is unbiased and may be negative. ``centres`` (n_strata,) are the estimated means of the strata,
+        ``shares`` (n,) the weight of each judged query in the mean of its stratum.
+        """
         distances = self.values - centres[self.strata[self.queries]]
         return np.asarray(distances**2 / np.maximum(1 - shares, _LEAST_ROOM) - self.within)
 
     def variance(self, centres: Floats, shares: Floats) -> tuple[float, Floats]:
-        """Estimate the variance added by the draw from the log (A of the module), and each row's part of it, (n,)."""
+        """Estimate the variance that drawing the pool from a log adds, and the part of each judged query, (n,).
+
+        ``centres`` (n_strata,) are means of strata and ``shares`` (n,) those of judged queries in them, from `centres`.
+        """
         cost, squares, left = self.costs_of_choice, self.squares(centres, shares), self.are_left
         weights = cost[self.queries] / self.chances
         if self.by_items:
@@ -140,9 +151,10 @@ class FirstPhaseValues:
         return float(parts.sum()), parts
 
     def choice(self, value: float) -> tuple[float, float]:
-        """Compute the variance that the draw from the log adds to an estimate, and its degrees of freedom.
+        """Compute the variance that the draw from the log adds to an estimate ``value``, and its degrees of freedom.
 
-        0 if all queries were certain to be drawn; infinite with fewer than two judged queries that represent others.
+        The variance is 0 if all queries were certain to be drawn. It is infinite if fewer than two judged queries
+        represent others, or if all values are known and equal.
         """
         cost = self.costs_of_choice
         if not cost.any():
@@ -159,13 +171,16 @@ class FirstPhaseValues:
 
     @property
     def shares(self) -> Shares | None:
-        """Distribution of values around the most frequent, if all are judged; None if all were certain to be drawn."""
+        """Distribution of the judged values around the most frequent; None if all queries were certain to be drawn."""
         if not self.queries.size or not self.costs_of_choice.any():
             return None
         return Shares.of(self.values, self.query_probs[self.queries])
 
     def interval(self, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED) -> MeanSummary:
-        """Compute the mean for the log, with its interval, of a pool all of whose queries are judged."""
+        """Compute the mean for the log with its interval, if all queries of the pool are judged.
+
+        ``limits`` are the lowest and highest possible value of a query.
+        """
         mean = float(self.query_probs[self.queries] @ self.values)
         if abs(mean) <= ROUNDING * np.abs(self.values).max(initial=0.0):
             mean = 0.0  # a sum of 0 up to rounding is no difference
@@ -180,7 +195,7 @@ class FirstPhaseValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedValues:
-    """Judged queries, or draws of them, with values, variances within, probabilities and certainty.
+    """Judged queries, or draws of them, with values, variances within, probabilities and certainty; shape (n,) each.
 
     The attributes are those of `FirstPhaseValues`.
     """
@@ -193,12 +208,12 @@ class JudgedValues:
 
     @classmethod
     def certain(cls, queries: Ints, values: Floats) -> JudgedValues:
-        """Build rows of queries whose values are known exactly."""
+        """Build rows of queries (indices) whose values are known exactly; shape (n,) each."""
         zeros, ones = np.zeros(queries.size), np.ones(queries.size)
         return cls(queries=queries, values=values, within=zeros, chances=ones, are_certain=ones > 0)
 
     def and_also(self, other: JudgedValues) -> JudgedValues:
-        """Append further rows."""
+        """Append the rows of other judged queries."""
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return JudgedValues(**{f.name: np.concatenate(pair) for f, pair in zip(fields(self), pairs, strict=True)})
 
@@ -211,9 +226,11 @@ def values_of(
     Parameters
     ----------
     query_probs : ndarray, shape (n_queries,)
-        P of the queries of the target's segment, 0 of others.
+        Weight of each query of the target's segment, 0 of others.
     known : ndarray, shape (n_queries,)
-        Known part of each query's value, besides the judged one.
+        Part of each query's value that was known before the sample.
+    by_items : bool
+        True if items were sampled independently.
     """
     counts = query_probs[judged.queries] > 0
     left = known.copy()
@@ -232,7 +249,10 @@ def values_of(
 
 
 def all_values(pool: QueryPool, values: Floats) -> FirstPhaseValues | None:
-    """Combine known values of all queries of a pool, shape (n_queries,), with its draw; None without a log."""
+    """Combine known values of all queries of a pool, shape (n_queries,), with the draw of the pool from its log.
+
+    Returns None if the pool was not drawn from a log.
+    """
     if pool.draw is None:
         return None
     judged = JudgedValues.certain(np.arange(values.size), values)
@@ -242,7 +262,7 @@ def all_values(pool: QueryPool, values: Floats) -> FirstPhaseValues | None:
 def compare_drawn(
     first: Floats, second: Floats, pool: QueryPool, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED
 ) -> PairedComparison | None:
-    """Compare two runs, first − second, by their scores on queries drawn from a log; None if not drawn from a log.
+    """Compare two runs, first − second, by their scores (n_queries,) on queries drawn from a log; None without a log.
 
     The mean, its interval and the t test are for the log. The two other tests assume equally weighted queries: their p
     values are NaN.

@@ -35,16 +35,16 @@ _N_NODES = 80
 
 
 def confidence_after(variances: Sequence[float], confidence: float) -> float:
-    """Compute the confidence of an ordinary interval that is valid at the last of several readings.
+    """Compute the confidence of an ordinary interval that is valid at the last of several interim analyses.
 
     Parameters
     ----------
     variances : sequence of float
-        Variance of the estimate at each reading, the current one last; increments are independent:
-        Cov(R̂_j, R̂_k) = Var R̂_k. An earlier variance not larger than the current one counts as a reading just before
-        the current one.
+        Variance of the estimate R̂ at each analysis, the current one last; increments are independent:
+        Cov(R̂_j, R̂_k) = Var R̂_k for j < k. An earlier variance not larger than the current one counts as an analysis
+        just before the current one.
     confidence : float
-        Joint confidence of all readings.
+        Joint confidence of the intervals of all analyses.
 
     Examples
     --------
@@ -64,12 +64,12 @@ def confidence_after(variances: Sequence[float], confidence: float) -> float:
 
 
 def p_value_after(variances: Sequence[float], p_value: float) -> float:
-    """Find the smallest α whose interval after several readings excludes 0.
+    """Adjust a p value for several interim analyses: the smallest α whose interval after them excludes 0.
 
     Parameters
     ----------
     variances : sequence of float
-        As of `confidence_after`.
+        Variance of the estimate at each analysis, the current one last; see `confidence_after`.
     p_value : float
         The smallest α whose ordinary interval excludes 0.
 
@@ -93,6 +93,9 @@ def p_value_after(variances: Sequence[float], p_value: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _boundary(information: tuple[float, ...], alpha: float) -> float:
-    """Compute the boundary of |Z| at the last of several readings."""
+    """Compute the boundary of |Z| (the estimate in standard errors) at the last of several interim analyses.
+
+    ``information`` is 1 / variance at each analysis relative to the last, ``alpha`` the error of the first analysis.
+    """
     spent = np.asarray(alpha * (1 + LATER * (1 - 0.5 ** np.arange(len(information)))), dtype=np.float64)
     return boundaries_of(information, spent, _N_NODES)[-1]

@@ -33,12 +33,14 @@ _N_NODES = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InterimLook:
-    """A sample at one interim analysis.
+    """A sample at one interim analysis (a reading of the sample while it grows).
 
     Attributes
     ----------
     evidence : Evidence
+        Data of the sample at that time.
     evaluated : EstimatorResult
+        The estimate from it.
     share : float
         Share of the planned budget judged by then; above 1 after a top-up.
     """
@@ -49,7 +51,24 @@ class InterimLook:
 
 
 def looks_of(evidence: Sequence[Evidence], shares: Sequence[float], scope: str) -> list[InterimLook]:
-    """Build an interim analysis for each stage of a growing sample; ``shares`` may be longer than ``evidence``."""
+    """Evaluate a growing sample at each interim analysis, in order.
+
+    Parameters
+    ----------
+    evidence : sequence of Evidence
+        Data of the sample at each analysis so far.
+    shares : sequence of float
+        Share of the planned budget at each planned analysis; may be longer than ``evidence``.
+    scope : {"pool", "population"}
+        The queries that estimates are for.
+
+    Raises
+    ------
+    StateError
+        If nothing has been judged at an analysis.
+    InputError
+        If the scope is unknown.
+    """
     parts = zip(evidence, shares, strict=False)
     return [InterimLook(evidence=each, evaluated=evaluate(each, scope), share=share) for each, share in parts]
 
@@ -68,11 +87,11 @@ class IntervalKind(Protocol):
     when: ClassVar[str]
 
     def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
-        """Compute the interval at the last of all planned analyses so far."""
+        """Compute the interval at the last of ``looks``, which are all planned analyses so far, in order."""
 
 
 def _between(evaluated: EstimatorResult, low: float, high: float, confidence: float) -> Interval:
-    """Build an interval clipped to the limits of the target."""
+    """Build the interval from ``low`` to ``high``, clipped to the lowest and highest possible value of the target."""
     least, most = inside(np.array([low, high]), evaluated.limits).tolist()
     return Interval(least, most, confidence)
 
@@ -90,17 +109,23 @@ class Student:
     when: ClassVar[str] = "the default: one analysis, planned beforehand"
 
     def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
-        """Compute the interval at the last analysis."""
+        """Compute the interval at the last of ``looks``, as if it were the only analysis."""
         return Interval(*looks[-1].evaluated.basis.ends(confidence), confidence)
 
 
 def _obrien_fleming(share: float, alpha: float) -> float:
-    """Compute the error probability spent at a share of the budget (O'Brien–Fleming type)."""
+    """Compute the part of the error probability α spent when a share of the budget is judged (O'Brien–Fleming type).
+
+    It is 4 (1 − Φ(z_{1−α/4} / sqrt(share))), by Lan and DeMets 1983.
+    """
     return float(4 * ndtr(ndtri(alpha / 4) / math.sqrt(share)))
 
 
 def _pocock(share: float, alpha: float) -> float:
-    """Compute the error probability spent at a share of the budget (Pocock type)."""
+    """Compute the part of the error probability α spent when a share of the budget is judged (Pocock type).
+
+    It is α ln(1 + (e − 1) share), by Lan and DeMets 1983.
+    """
     return alpha * math.log1p((math.e - 1) * share)
 
 
@@ -117,7 +142,7 @@ def _rule(n_nodes: int = _N_NODES) -> tuple[Floats, Floats]:
 def spending_boundaries(
     information: tuple[float, ...], shares: tuple[float, ...], alpha: float, spending: str
 ) -> tuple[float, ...]:
-    """Compute the boundaries of |Z| at each interim analysis under a spending function.
+    """Compute the boundaries of |Z| (the estimate in standard errors) at each interim analysis, by a spending function.
 
     Parameters
     ----------
@@ -139,7 +164,17 @@ def spending_boundaries(
 
 
 def boundaries_of(information: Sequence[float], spent: Floats, n_nodes: int = _N_NODES) -> tuple[float, ...]:
-    """Compute the boundaries of |Z| at each analysis, given the error probability spent by then."""
+    """Compute the boundaries of |Z| (the estimate in standard errors) at each of several analyses.
+
+    Parameters
+    ----------
+    information : sequence of float, shape (n_looks,)
+        1 / variance at each analysis, ascending, in any unit.
+    spent : ndarray, shape (n_looks,)
+        Error probability that may be used up to each analysis, ascending.
+    n_nodes : int
+        Number of Gauss–Legendre nodes of the integration.
+    """
     bounds, probs = np.empty((2, spent.size))
     fractions = np.array(information) / information[-1]
     intervals.boundaries(fractions, spent, *_rule(n_nodes), bounds, probs)
@@ -148,6 +183,8 @@ def boundaries_of(information: Sequence[float], spent: Floats, n_nodes: int = _N
 
 def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> Floats:
     """Compute the probability that |Z| first exceeds its boundary at each analysis, shape (n_looks,).
+
+    ``fractions`` is the share of the final information at each analysis, ascending to 1; Z is standard normal.
 
     Examples
     --------
@@ -180,11 +217,12 @@ class GroupSequential:
     spending: str = "obrien-fleming"
 
     def __post_init__(self) -> None:
+        """Raise InputError if the spending function is unknown."""
         if self.spending not in SPENDING:
             raise InputError(f"unknown spending {self.spending!r}; known: {', '.join(SPENDING)}")
 
     def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
-        """Compute the interval at the last of all analyses so far; infinite if a variance is unknown.
+        """Compute the interval at the last of ``looks``, all analyses so far; infinite if its variance is unknown.
 
         Raises
         ------
@@ -211,7 +249,10 @@ class GroupSequential:
 
 
 def _timetable(looks: Sequence[InterimLook]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Compute information (two digits of the last) and budget shares of analyses, kept a least step apart."""
+    """Compute the information (1 / variance) and the budget share of each analysis, for `spending_boundaries`.
+
+    Information is relative to the last analysis, rounded to two digits and kept at least `_LEAST_STEP` apart.
+    """
     final = looks[-1].evaluated.variance
     information, shares, before = [], [], 0.0
     for k, look in enumerate(looks):

@@ -37,7 +37,7 @@ class MeanSummary:
     n : int
         Number of queries.
     basis : IntervalBasis
-        Basis of the interval.
+        Numbers from which the interval is computed at any confidence.
     """
 
     mean: float
@@ -71,9 +71,10 @@ class PairedComparison:
     n : int
         Number of queries.
     basis : IntervalBasis
-        Basis of the interval.
+        Numbers from which the interval is computed at any confidence.
     largest_share : float or None
-        Share of the variance due to one query, if it is large.
+        Largest share of the variance due to one query, if it exceeds `activeeval.core.results.LARGEST_SHARE`, else
+        None.
     """
 
     difference: float
@@ -96,7 +97,7 @@ class PairedComparison:
         return replace(self, low=low, high=high)
 
     def p_value(self, test: str) -> float:
-        """Return the p value of one of `TESTS`."""
+        """Return the p value of a test, "t", "wilcoxon" or "randomization"."""
         p: float = getattr(self, f"p_{test}")
         return p
 
@@ -291,7 +292,7 @@ def holm_confidences(p_values: ArrayLike, confidence: float = 0.95) -> Floats:
 
 
 def corrected_confidences(p_values: ArrayLike, correction: str = "holm", confidence: float = 0.95) -> Floats:
-    """Compute the confidences of intervals that agree with `corrected` p values, shape (n,).
+    """Compute the confidence of each interval so that it excludes 0 exactly if its `corrected` p value rejects, (n,).
 
     Examples
     --------
@@ -305,7 +306,7 @@ def corrected_confidences(p_values: ArrayLike, correction: str = "holm", confide
 
 
 def _p_values(p_values: ArrayLike) -> Floats:
-    """Check that p values lie in [0, 1] and return them as an array."""
+    """Return p values as an array; raise InputError unless they are a non-empty vector of numbers in [0, 1]."""
     values = _scores(p_values, "p_values")
     outside = np.flatnonzero((values < 0) | (values > 1))
     if outside.size:
@@ -314,7 +315,7 @@ def _p_values(p_values: ArrayLike) -> Floats:
 
 
 def _scores(values: ArrayLike, what: str) -> Floats:
-    """Check that values are a non-empty vector of finite numbers and return it."""
+    """Return values as an array; raise InputError, naming ``what``, unless a non-empty vector of finite numbers."""
     array = floats(values, what)
     if array.ndim != 1:
         raise InputError(f"{what} must be one-dimensional, got shape {array.shape}")
@@ -327,7 +328,7 @@ def _scores(values: ArrayLike, what: str) -> Floats:
 
 
 def _signed_rank_test(differences: Floats) -> float:
-    """Compute the two-sided p value of Wilcoxon's signed-rank test of nonzero differences."""
+    """Compute the two-sided p value of Wilcoxon's signed-rank test of nonzero differences; 1 if there are none."""
     n = differences.size
     if n == 0:
         return 1.0
@@ -347,7 +348,7 @@ def _signed_rank_test(differences: Floats) -> float:
 
 
 def _randomization_test(differences: Floats, n_permutations: int, random: np.random.Generator) -> float:
-    """Compute the two-sided p value of the sign-flip randomization test of nonzero differences."""
+    """Compute the two-sided p value of the sign-flip randomization test of nonzero differences; 1 if there are none."""
     n = differences.size
     total = differences.sum()
     # A sum equal to the observed one up to rounding counts as equally extreme.

@@ -46,21 +46,21 @@ _PERFECT = 1e-9
 def pair_roots(variances: ArrayLike, pairs: Pairs) -> Floats | None:
     """Compute a unit vector for each pair of systems; their products are the correlations of the differences.
 
-    With J = 1 − 1/n, Γ = −J V J / 2 is the covariance of the systems up to their common part. The vector of a pair is
-    the difference of two rows of its symmetric root, scaled. The symmetric root is unique, so nearly equal variances
-    give nearly equal levels.
+    With J = I − 1/n (the centring matrix), Γ = −J V J / 2 is the covariance of the systems up to their common part. The
+    vector of a pair is the difference of two rows of Γ's symmetric root, scaled to length 1. This root is unique, so
+    nearly equal variances give nearly equal confidences.
 
     Parameters
     ----------
     variances : array, shape (n_systems, n_systems)
-        V_ij, symmetric, 0 on the diagonal; infinite if unknown.
+        Variance V_ij of each difference, symmetric, 0 on the diagonal; infinite if unknown.
     pairs : sequence of (int, int)
         Each with a variance above 0.
 
     Returns
     -------
     ndarray, shape (n_pairs, n_systems), or None
-        None if a variance is infinite, or vanishes after the cut-off.
+        None if a variance is infinite, or vanishes after negative eigenvalues of Γ are set to 0.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def pair_roots(variances: ArrayLike, pairs: Pairs) -> Floats | None:
 
 @lru_cache(maxsize=8)
 def _normals(n: int) -> NDArray[np.float32]:
-    """Draw the fixed normal numbers for n systems, shape (_DRAWS, n)."""
+    """Draw standard normal numbers for n systems, shape (_DRAWS, n), always the same ones."""
     return np.random.default_rng(_SEED).standard_normal((_DRAWS, n), dtype=np.float32)
 
 
@@ -102,7 +102,7 @@ def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], flo
     errors = _errors(degrees_of_freedom)
 
     def share(alpha: float) -> float:
-        """Return the share of draws in which all intervals hold."""
+        """Compute the share of draws in which all intervals hold."""
         bounds = (stdtrit(degrees_of_freedom, 1 - alpha / 2) * errors).astype(np.float32)
         return float((sizes <= bounds[:, None, :]).all(axis=2).mean())
 
@@ -151,7 +151,12 @@ def hold_at_once(
         Estimate less truth of each difference.
     variances : ndarray, shape (n_systems, n_systems)
         As in `pair_roots`. A difference of variance 0 must be exact up to rounding; an infinite one always holds.
+    pairs : sequence of (int, int)
+        The two systems of each difference.
     degrees : array, shape (n_pairs,)
+        Degrees of freedom of each difference.
+    confidence : float
+        Joint confidence of the intervals.
     """
     pair_errors, pair_variances = np.asarray(errors, dtype=np.float64), np.array([variances[pair] for pair in pairs])
     freedom = np.maximum(np.asarray(degrees, dtype=np.float64), 1.0)
@@ -170,7 +175,11 @@ def hold_at_once(
 
 
 def _errors(degrees: Floats) -> Floats:
-    """Compute sqrt(W / d) at equally likely probabilities, the same for all, shape (n_chances, n)."""
+    """Compute quantiles of sqrt(W / d), W chi-squared with d degrees of freedom, shape (_CHANCES, n).
+
+    ``degrees`` (n,) are d; infinite ones give 1. The probabilities of the quantiles are evenly spread and the same for
+    all.
+    """
     chances = (np.arange(_CHANCES) + 0.5) / _CHANCES
     ratios = np.ones((_CHANCES, degrees.size))
     is_finite = np.isfinite(degrees)
@@ -180,7 +189,7 @@ def _errors(degrees: Floats) -> Floats:
 
 
 def certainly_better(n: int, pairs: Pairs, lows: ArrayLike, highs: ArrayLike) -> Bools:
-    """Order systems by simultaneous intervals of first − second.
+    """Find the pairs of systems of which one is certainly better, from simultaneous intervals of first − second.
 
     An interval that excludes 0 orders its pair; the order is completed transitively. Systems in a cycle, which is
     possible if not all intervals hold, are not ordered among each other.
@@ -206,8 +215,9 @@ def certainly_better(n: int, pairs: Pairs, lows: ArrayLike, highs: ArrayLike) ->
 
 
 def rank_ranges(is_better: Bools) -> list[tuple[int, int]]:
-    """Compute the range of possible ranks, (best, worst) from 1, of each system from the certain order of pairs.
+    """Compute the range of possible ranks, (best, worst) from 1, of each system.
 
+    ``is_better`` (n, n) comes from `certainly_better`; raise InputError if it is not square.
     Ranks from simultaneous intervals hold simultaneously (Mohamad, Goeman and van Zwet, 2019).
 
     Examples

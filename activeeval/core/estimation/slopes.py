@@ -25,11 +25,12 @@ grader."""
 
 @dataclass(frozen=True, slots=True)
 class GradeSlope:
-    """Slope of human grades on expected grades.
+    """Slope of human grades on the grades that a model expects: 1 for a calibrated model, 0 for an uninformative one.
 
     Attributes
     ----------
     value, std_error : float
+        The slope and its standard error, clustered by query.
     n_items, n_queries : int
         Numbers of items and queries in the regression.
 
@@ -46,17 +47,19 @@ class GradeSlope:
 
     @property
     def is_turned(self) -> bool:
-        """True if grades fall as expectations rise, by more than two standard errors and beyond `SAYS_LITTLE`."""
+        """True if the model is reversed: its slope is below −`SAYS_LITTLE` and over two standard errors below 0."""
         return self.value + 2 * self.std_error < 0 and self.value < -SAYS_LITTLE
 
     @property
     def says_little(self) -> bool:
-        """True if grades hardly rise with expectations."""
+        """True if grades hardly rise with expectations: the slope plus one standard error is below `SAYS_LITTLE`."""
         return self.value + self.std_error < SAYS_LITTLE
 
 
 def grade_slope(design: Design, selection: Selection, grades: Ints) -> GradeSlope | None:
-    """Compute the slope within a judged selection; None without a model that distinguishes items, or with few queries.
+    """Compute the slope of human grades on the model's expected grades within a judged selection.
+
+    Returns None without a model that distinguishes items, or with fewer than `FEWEST_QUERIES` queries.
 
     Parameters
     ----------

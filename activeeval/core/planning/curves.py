@@ -30,11 +30,12 @@ class Curve:
     Attributes
     ----------
     at : callable
-        Maps a budget in mean items to the prospect there, without regard to other budgets.
+        Maps a budget to the `Prospect` (expected precision) there, without regard to other budgets. Budgets are in mean
+        items (the mean item of the pool costs 1).
     least, cost : float
-        Smallest budget that works, and the cost of judging everything, in mean items.
+        Smallest valid budget, and the cost of judging everything.
     knots : sequence of float
-        Further budgets for the grid: those that were rehearsed.
+        Further budgets for the grid: those at which samples were simulated.
     """
 
     at: Callable[[float], Prospect]
@@ -55,7 +56,12 @@ class Curve:
         return np.unique([*between, *inside, self.cost])
 
     def half_width(self, budget: float, scope: str, confidence: float, chance: float) -> float:
-        """Compute the expected half-width at a budget, by log-linear interpolation on the grid."""
+        """Compute the expected half-width at a budget in mean items, by log-linear interpolation on the grid.
+
+        ``chance`` is the probability with which a sample's half-width stays below the result; ``scope`` is "pool" or
+        "population". The result is infinite below the smallest valid budget, or if no half-width is known there. The
+        mean item costs 1.
+        """
         budgets, halves = self.budgets, self._falling(scope, confidence, chance)
         k = int(np.searchsorted(budgets, budget * (1 + _ROUNDING), side="right")) - 1
         if k < 0 or not math.isfinite(halves[k]):
@@ -68,7 +74,10 @@ class Curve:
         return float(halves[k] ** (1 - share) * halves[k + 1] ** share)
 
     def _falling(self, scope: str, confidence: float, chance: float) -> Floats:
-        """Compute non-increasing half-widths on the grid of budgets."""
+        """Compute non-increasing half-widths on the grid of budgets, shape (n_budgets,).
+
+        ``chance`` is the probability with which a sample's half-width stays below the result.
+        """
         key = (scope, confidence, chance)
         if key not in self._halves:
             halves = np.array(

@@ -18,7 +18,11 @@ the variance expected by uniform models there (joint questions), root mean squar
 
 
 def drawn_labels(beliefs: GradeProbs, rng: Seed) -> Ints:
-    """Simulate grades from a model, shape (n_items,): a node for each query, then the grades of its items given it."""
+    """Simulate a grade of every item from a grade model, shape (n_items,).
+
+    A node (a value of the query factor, a random effect shared by a query's items) is drawn for each query, then the
+    grades of its items given the node.
+    """
     random = np.random.default_rng(rng)
     offsets = beliefs.query_offsets
     n_queries, n_items = offsets.size - 1, int(offsets[-1])
@@ -31,7 +35,7 @@ def drawn_labels(beliefs: GradeProbs, rng: Seed) -> Ints:
 
 
 def skewed(beliefs: GradeProbs) -> GradeProbs:
-    """Make the high grades of a uniform model rare, as they are in judged collections."""
+    """Return the model with rarer high grades, as in judged collections: p(grade k) is multiplied by `_STEP` ** k."""
     nodes = beliefs.nodes * _STEP ** np.arange(beliefs.nodes.shape[2])
     return replace(beliefs, nodes=nodes / nodes.sum(axis=2, keepdims=True))
 
@@ -45,6 +49,13 @@ def spread_above(labels: Ints, n_taught: int, n_grades: int, rng: Seed) -> Ints:
     """Replace the highest grade that a model was trained on by random grades from it to the highest of the scale.
 
     A model trained on binary relevance has no information about higher grades.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (n_items,)
+        Simulated grades.
+    n_taught, n_grades : int
+        Number of grades that the model can predict, and number of grades of the scale.
     """
     is_top = labels == n_taught - 1
     drawn = np.random.default_rng(rng).integers(n_taught - 1, n_grades, size=int(is_top.sum()))

@@ -1,8 +1,10 @@
 """Forecasts of a method's variance, and of the number of judged queries and items, at a budget.
 
-The variance is computed from the method's inclusion probabilities under the grade model: for methods by level
-Σ p² [V_0 (1/ρ − 1) + Σ V_i (1/a_i − 1)] (`activeeval.core.design.RatePlan`), for n draws with replacement
-(1/n) Σ p²/q E[(L − R_θ)² | x]. Both are increased by the degrees of freedom of a fit, as in the estimators.
+The variance is computed from the method's inclusion probabilities under the grade model: for methods by level Σ p² [V_0
+(1/ρ − 1) + Σ V_i (1/a_i − 1)] (`activeeval.core.design.RatePlan`), for n draws with replacement (1/n) Σ p²/q E[(L −
+R_θ)² | x], with L the value of a query x, R_θ the performance that the model expects, and p, q the probabilities of the
+query and of drawing it. Both are increased by the degrees of freedom of a fit, as in the estimators. Budgets and costs
+are in mean items: the mean item of the pool costs 1.
 """
 
 from __future__ import annotations
@@ -33,24 +35,32 @@ _NOTHING = 1e-12
 
 
 class SpendingRule(Protocol):
-    """Spending of a budget by a method: by levels, or by draws with replacement."""
+    """Interface that computes what a method judges with a budget, and how precise the estimate is then."""
 
     @property
     def is_predicted(self) -> bool:
         """True if the varying quantity is the residual of a model's predictions, else the values themselves."""
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
-        """Compute the variance, and the expected numbers of random queries or draws, queries and items at a budget."""
+        """Compute the variance and the expected amounts of judging at a budget.
+
+        Returns the variance of the estimate, the number of queries judged by chance (not with certainty) or of draws,
+        which is infinite if the variance is 0, and the numbers of distinct judged queries and items.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LevelSpending:
-    """Spending of a method that judges upward by level.
+    """What a method judges with a budget if it judges units by ascending random level.
 
     Attributes
     ----------
     plan : RatePlan
-    is_fitted, is_predicted : bool
+        Variance as a function of inclusion probabilities.
+    is_fitted : bool
+        True if the estimator fits coefficients, which cost degrees of freedom.
+    is_predicted : bool
+        See `SpendingRule.is_predicted`.
     curve : PlannedVariance or None
         The variance by level, if the design provides it; `plan` then only gives what is judged.
     within : ndarray of bool, shape (n_queries,), or None
@@ -65,13 +75,17 @@ class LevelSpending:
 
     @property
     def _all(self) -> float:
-        """Total variance, if nothing is judged."""
+        """Sum of all variance terms, the scale against which rounding errors are judged."""
         if self.curve is not None:
             return float(np.abs(self.curve.whole).sum())
         return float(np.abs(self.plan.of_query).sum() + np.abs(self.plan.of_open).sum())
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
-        """Compute the variance, and the expected numbers of random queries, of queries and of items at a budget."""
+        """Compute the variance of the estimate and the expected amounts of judging at a budget in mean items.
+
+        The amounts are the numbers of queries judged by chance (infinite if the variance is 0), queries and items. The
+        mean item costs 1.
+        """
         chances, judged = self.plan.chances(budget)
         if self.curve is None:
             return self.of_chances(chances, judged)
@@ -81,12 +95,18 @@ class LevelSpending:
     def of_chances(
         self, chances: Floats, judged: Floats, planned: float | None = None
     ) -> tuple[float, float, float, float]:
-        """Compute the same from probabilities of queries, ρ (n_queries,), and of wanted places, a (n_wanted,).
+        """Compute the variance of the estimate and the expected amounts of judging from inclusion probabilities.
+
+        The amounts are the numbers of queries judged by chance (infinite if the variance is 0), queries and items.
 
         Parameters
         ----------
+        chances : ndarray, shape (n_queries,)
+            Probability of opening each query (judging any of its items).
+        judged : ndarray, shape (n_wanted,)
+            Probability of judging each wanted place (an item whose unknown label can change the value).
         planned : float, optional
-            Their variance, if known more exactly than from the plan.
+            The variance at these probabilities, if known more exactly than from the plan.
         """
         variance = self.plan.variance(chances, judged) if planned is None else planned
         turned_to = self.plan.turned_to(chances, judged)
@@ -104,17 +124,18 @@ class LevelSpending:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AdaptiveSpending:
-    """Spending of a method that judges upward by level, to depths that depend on the labels of each query.
+    """What a method judges with a budget if the labels of a query decide how deep it is judged (adaptive depth).
 
     Attributes
     ----------
     order : Order
         The order averaged over labels simulated from the model.
     alive : ndarray, shape (n_places,)
-        Probability that a place is reached at all.
+        Probability, over the simulated labels, that a place may be judged at all.
     curve : PlannedVariance
-        The variance by level.
+        The variance by sampling level.
     is_fitted : bool
+        True if the estimator fits coefficients, which cost degrees of freedom.
     """
 
     order: Order
@@ -128,7 +149,11 @@ class AdaptiveSpending:
         return True
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
-        """Compute the variance, and the expected numbers of random queries, of queries and of items at a budget."""
+        """Compute the variance of the estimate and the expected amounts of judging at a budget in mean items.
+
+        The amounts are the numbers of queries judged by chance (infinite if the variance is 0), queries and items. The
+        mean item costs 1.
+        """
         level = self.order.level_for(budget)
         pi, a = self.order.inclusion_probs(level)
         variance = float(self.curve.at(np.array([level]))[0]) if math.isfinite(level) else 0.0
@@ -141,13 +166,16 @@ class AdaptiveSpending:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DrawSpending:
-    """Spending of a method that draws queries with replacement and judges them whole; repeated draws cost nothing.
+    """What a method judges with a budget if it draws queries with replacement and judges them whole.
 
     Attributes
     ----------
     draws : ReplacementDraws
+        The queries with their costs; a repeated draw costs nothing.
     sampling_probs : ndarray, shape (n_queries,)
+        Probability q of each query in one draw.
     values : Values
+        Moments of the query values under the grade model.
     sizes : ndarray, shape (n_queries,)
         Number of items to judge of each query.
     """
@@ -163,7 +191,10 @@ class DrawSpending:
         return False
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
-        """Compute the variance, the number of draws, and the expected numbers of queries and items at a budget."""
+        """Compute the variance, the number of draws, and the expected numbers of distinct queries and items.
+
+        With a budget that pays for every query, the variance is 0 and the number of draws infinite.
+        """
         if self.draws.is_census(budget):
             return 0.0, math.inf, float(self.sizes.size), float(self.sizes.sum())
         n = self._draws(budget)
@@ -173,7 +204,7 @@ class DrawSpending:
         return variance, n, float(seen.sum()), float(seen @ self.sizes)
 
     def _seen(self, n: float) -> Floats:
-        """Compute the probability that each query is among n draws."""
+        """Compute the probability that each query is among n draws, shape (n_queries,)."""
         return np.asarray(-np.expm1(n * self._missed))
 
     @cached_property
@@ -192,21 +223,23 @@ class DrawSpending:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forecast:
-    """Forecast of a method's precision on a target, by budget.
+    """Forecast of a method's precision on a target, as a function of the budget.
 
     Attributes
     ----------
     method : str
     spending : SpendingRule
+        What the method judges with a budget.
     values : Values
+        Moments of the query values under the grade model.
     cost, least : float
-        Cost of judging everything, and the smallest budget that works, in mean items.
+        Cost of judging everything, and the smallest valid budget, in mean items.
     scale : Scale
-        Ratio of the actual variance to the variance expected by the model.
+        Ratio of the actual variance to the variance that the model expects, with its uncertainty.
     lesson : PilotRatios or None
-        The same ratio as observed in pilots.
+        The same ratio as observed in pilots (judged samples).
     rehearsal : Rehearsal or None
-        Variation between simulated samples; None treats all randomly selected queries alike.
+        Variation between simulated samples; None assumes a χ² variation.
     is_untried : bool
         True if the model was not checked against any label, so that only pilots can calibrate it.
     widest : float
@@ -229,7 +262,9 @@ class Forecast:
         return budget >= self.least * (1 - _CLOSE)
 
     def at(self, budget: float) -> Prospect:
-        """Compute the prospect at a budget in mean items; infinite variance if the budget does not work.
+        """Compute the expected precision at a budget in mean items; an infinite variance if the budget is too small.
+
+        The mean item costs 1.
 
         Raises
         ------
@@ -241,17 +276,20 @@ class Forecast:
         return replace(self._alone(budget), curve=self._curve)
 
     def _alone(self, budget: float) -> Prospect:
-        """Compute the prospect at a budget without regard to other budgets."""
+        """Compute the expected precision at a budget without regard to other budgets."""
         return self.prospect(budget, self.spending.expect(budget) if self.works(budget) else (math.inf, 0.0, 0.0, 0.0))
 
     @cached_property
     def _curve(self) -> Curve:
-        """Half-widths over all budgets, made non-increasing."""
+        """Half-widths as a non-increasing function of the budget."""
         knots = () if self.rehearsal is None else tuple(self.rehearsal.budgets.tolist())
         return Curve(self._alone, self.least, self.cost, knots)
 
     def prospect(self, budget: float, expected: tuple[float, float, float, float]) -> Prospect:
-        """Build the prospect from the variance and numbers that the spending rule expects at a budget."""
+        """Build the expected precision at a budget from ``expected``.
+
+        These are variance, and numbers of queries judged by chance, queries and items (`SpendingRule.expect`).
+        """
         variance, n_open, queries, items = expected
         return Prospect(
             method=self.method,
@@ -270,44 +308,44 @@ class Forecast:
 
     @property
     def is_followed(self) -> bool:
-        """True if depths depend on labels: then no lower bound over other probabilities is known."""
+        """True with adaptive depth: the least variance over all inclusion probabilities is then unknown."""
         return isinstance(self.spending, AdaptiveSpending)
 
     @property
     def is_guess(self) -> bool:
-        """True if neither labels nor a pilot have calibrated the model yet."""
+        """True if the model was checked neither against labels nor by a pilot (judged sample)."""
         return self.is_untried and (self.lesson is None or not self.lesson.of_residuals.tells)
 
     def least_variance(self, budget: float) -> float:
-        """Compute the least variance over all probabilities of this method's places; infinite if unknown."""
+        """Compute the least variance that any inclusion probabilities could reach at a budget; infinite if unknown."""
         if not isinstance(self.spending, LevelSpending) or not self.spending.is_predicted:
             return math.inf
         return self.taught_scale.value * self.spending.plan.least(budget)
 
     def taught(self, lesson: PilotRatios | None) -> Forecast:
-        """Set the variance ratios observed in pilots; None without pilots."""
+        """Return the forecast with the variance ratios observed in pilots (judged samples); None without pilots."""
         return replace(self, lesson=lesson)
 
     @cached_property
     def taught_scale(self) -> Scale:
-        """Ratio of the actual to the expected variance, updated by pilots."""
+        """Ratio of the actual to the expected variance, with its uncertainty, updated by pilots (judged samples)."""
         if self.lesson is None:
             return self.scale
         return self.lesson.of_residuals.taught(self.scale) if self.spending.is_predicted else self._scale_of_values
 
     @property
     def of_values(self) -> float:
-        """Ratio of S² in pilots to the S² expected by the model; 1 without pilots."""
+        """Ratio of S² (variance of values between queries) in pilots to the model's expectation; 1 without pilots."""
         return 1.0 if self.lesson is None else self._scale_of_values.value
 
     @cached_property
     def _scale_of_values(self) -> Scale:
-        """Ratio of S² updated by pilots; the prior is the updated ratio of residuals."""
+        """Ratio of the actual variance between queries to the expected one, updated by pilots (judged samples)."""
         assert self.lesson is not None
         before = self.lesson.of_residuals.taught(self.scale).value
         return self.lesson.of_values.taught(replace(self.scale, value=before))
 
     @cached_property
     def all_judged(self) -> Prospect:
-        """Prospect at the cost of judging everything."""
+        """Expected precision if everything is judged."""
         return self.at(self.cost)

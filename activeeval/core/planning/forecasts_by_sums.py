@@ -1,4 +1,4 @@
-"""Forecasts of a design for which only sums over the pool at some levels are known."""
+"""Forecasts of a design for which only sums over the pool at some sampling levels are known."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from activeeval.core.types import Floats
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ForecastBySums:
-    """Forecast of a design's precision for the queries of its pool, by budget; interpolates between levels.
+    """Forecast of a design's precision for the queries of its pool, interpolated between some sampling levels.
 
     Attributes
     ----------
     method : str
     costs, variances, queries, items, by_chance : ndarray, shape (n_levels,)
-        Ascending by cost: cost in mean items, variance of the estimate, and expected numbers of judged queries, of
-        judged items and of randomly selected queries.
+        At each level, ascending by cost: cost in mean items (the mean item of the pool costs 1), variance of the
+        estimate, and expected numbers of judged queries, of judged items and of queries judged by chance.
     n_queries : int
         Number of queries in the pool.
     cost, least : float
-        Cost of judging everything, and the smallest budget that works, in mean items.
+        Cost of judging everything, and the smallest valid budget, in mean items.
     is_fitted : bool
-        True if estimates are fitted, which costs degrees of freedom.
+        True if the estimator fits coefficients, which cost degrees of freedom.
     scale : Scale
         Ratio of the actual variance to the variance expected by the model.
     is_untried : bool
@@ -65,20 +65,20 @@ class ForecastBySums:
 
     @property
     def all_judged(self) -> Prospect:
-        """Prospect at the cost of judging everything."""
+        """Expected precision if everything is judged."""
         return self.at(self.cost)
 
     def at(self, budget: float) -> Prospect:
-        """Compute the prospect at a budget in mean items."""
+        """Compute the expected precision at a budget in mean items (the mean item costs 1)."""
         return replace(self._alone(budget), curve=self._curve)
 
     @cached_property
     def _curve(self) -> Curve:
-        """Half-widths over all budgets, made non-increasing."""
+        """Half-widths as a non-increasing function of the budget."""
         return Curve(self._alone, self.least, self.cost)
 
     def _alone(self, budget: float) -> Prospect:
-        """Compute the prospect at a budget without regard to other budgets."""
+        """Compute the expected precision at a budget without regard to other budgets."""
         if budget >= self.cost * (1 - 1e-9):
             variance, n = 0.0, math.inf
         else:
@@ -101,7 +101,11 @@ class ForecastBySums:
         )
 
     def _between(self, budget: float, values: Floats) -> float:
-        """Interpolate values between levels at a budget: log-linear if both neighbours are positive, else linear."""
+        """Interpolate ``values`` (n_levels,) at a budget, between the costs of the levels.
+
+        It is linear in the log of the budget, for the log of the values if both neighbours are positive, else for the
+        values themselves.
+        """
         rising = np.maximum.accumulate(self.costs)
         at = math.log(budget)
         known = np.log(np.maximum(rising, np.finfo(float).tiny))

@@ -32,9 +32,9 @@ class Goal:
     half_width : float or None
         Half-width ε of the interval.
     difference : float or None
-        A difference; if it is the true one, the interval should exclude 0.
+        The difference to detect: if it is the true one, the interval should exclude 0.
     power : float
-        Probability of that.
+        Probability with which the interval should exclude 0 then.
     scope : {"pool", "population"}
         The queries that the interval covers.
     confidence : float
@@ -59,6 +59,7 @@ class Goal:
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
+        """Raise InputError unless exactly one goal is set and all numbers are in their ranges."""
         if (self.half_width is None) == (self.difference is None):
             raise InputError("give a half-width to reach or a difference to detect, one of the two")
         for name, value in (("half-width", self.half_width), ("difference", self.difference)):
@@ -74,13 +75,14 @@ class Goal:
             )
 
     def is_met(self, prospect: Prospect, chance: float | None = None) -> bool:
-        """Check whether a prospect reaches the goal.
+        """Check whether an expected precision reaches the goal.
 
         Parameters
         ----------
         prospect : Prospect
         chance : float, optional
-            Required probability: by default 0.5 of the samples for a half-width, `SURE` for a power.
+            Probability with which a sample should reach the half-width, by default 0.5; or with which the design
+            should have the power, given the uncertainty of its variance, by default `SURE`.
         """
         if self.half_width is not None:
             return prospect.half_width(self.scope, self.confidence, chance=chance or 0.5) <= self.half_width
@@ -88,9 +90,10 @@ class Goal:
         return prospect.power_at(chance or SURE, *question) >= self.power
 
     def budget(self, forecast: Forecast | ForecastBySums, chance: float | None = None) -> float | None:
-        """Find the smallest budget in mean items that should reach the goal; None if judging everything does not.
+        """Find the smallest budget, in mean items (the mean item costs 1), that should reach the goal.
 
-        ``chance`` is that of `is_met`.
+        Returns None if judging everything does not reach it. ``chance`` is the probability with which it should be
+        reached; by default 0.5 for a half-width and `SURE` for a power.
         """
         lowest, highest = forecast.least, forecast.cost
         if self.is_met(forecast.at(lowest), chance):
@@ -103,9 +106,10 @@ class Goal:
         return highest
 
     def budgets(self, forecast: Forecast) -> tuple[float, float] | tuple[None, None]:
-        """Compute the range of the budget that reaches the goal; ends that are out of reach become the full cost.
+        """Compute the range that contains the budget needed for the goal with probability `RANGE`, in mean items.
 
-        (None, None) if the model has not been checked against labels.
+        An end that is out of reach becomes the cost of judging everything. The range is (None, None) if the model has
+        not been checked against labels. The mean item costs 1.
         """
         if forecast.is_guess:
             return None, None
@@ -114,7 +118,7 @@ class Goal:
         return forecast.cost if low is None else low, forecast.cost if high is None else high
 
     def reachable(self, forecast: Forecast) -> str:
-        """Describe in words the precision after judging everything."""
+        """Describe in words the precision that judging everything would reach."""
         best = forecast.all_judged
         text = f"judging everything leaves ± {best.half_width(self.scope, self.confidence):.3g}"
         if self.difference is not None:
@@ -122,7 +126,7 @@ class Goal:
         return text
 
     def queries_needed(self, forecast: Forecast) -> float:
-        """Find the number of queries like these, all of them judged, that reaches the goal for the population."""
+        """Find how many queries like these, all of them judged, reach the goal for the population."""
         lowest, highest = 2.0, _MOST_QUERIES
         size, of_scope = forecast.values.size, forecast.all_judged.of_scope
         while highest > lowest * _CLOSE:
@@ -141,6 +145,7 @@ class Goal:
         return highest
 
     def __str__(self) -> str:
+        """Describe the goal in a phrase for messages."""
         whose = " for the population" if self.scope == "population" else ""
         if self.half_width is not None:
             return f"± {self.half_width:g}{whose}"

@@ -32,8 +32,9 @@ class HeldOut:
     Attributes
     ----------
     probs : ndarray, shape (n, n_grades)
-        p(y = k) of every item, from a model trained without the labels of its query.
+        Probability of each grade of every item, from a model trained without the labels of its query.
     grades : ndarray of int64, shape (n,)
+        The true grade of every item.
     queries : ndarray of int64, shape (n,)
         Query of every item, in any order.
 
@@ -53,6 +54,7 @@ class HeldOut:
     queries: Ints
 
     def __post_init__(self) -> None:
+        """Raise InputError unless the arrays belong to the same items and the grades are on the scale."""
         n = self.grades.size
         if self.probs.ndim != 2 or not 0 < n == len(self.probs) == self.queries.size:
             shapes = f"{self.probs.shape}, {self.grades.shape} and {self.queries.shape}"
@@ -67,7 +69,7 @@ class HeldOut:
 
     @cached_property
     def _by_rank(self) -> Ints:
-        """Items sorted by query and, within a query, by expected grade, highest first."""
+        """Indices of the items sorted by query and, within a query, by expected grade, highest first, shape (n,)."""
         return _by_rank(self.probs, np.unique(self.queries, return_inverse=True)[1])
 
     @cached_property
@@ -81,7 +83,11 @@ class HeldOut:
         return np.diff(np.append(self._starts, self.grades.size))
 
     def drawn_labels(self, beliefs: GradeProbs, rng: Seed) -> Ints:
-        """Simulate grades of a pool with model errors like those on the held-out queries, shape (n_items,)."""
+        """Simulate grades of a pool with model errors like those on the held-out queries, shape (n_items,).
+
+        Each query of the pool takes, by rank of expected grade, the positions of true grades in the predicted
+        distributions of a held-out query of similar length. ``beliefs`` is the grade model of the pool.
+        """
         random = np.random.default_rng(rng)
         offsets, probs = beliefs.query_offsets, _marginals(beliefs)
         owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
@@ -97,7 +103,7 @@ class HeldOut:
         return labels
 
     def _donors(self, sizes: Ints, random: np.random.Generator) -> Ints:
-        """Draw a held-out query for each size, from those nearest in size."""
+        """Draw a held-out query (index) for each of ``sizes``, numbers of items, from those nearest in size; (n,)."""
         last = self.n_queries - 1
         width = min(max(int(_NEAR * self.n_queries), _FEWEST_NEAR), last)
         by_size = np.argsort(self._sizes, kind="stable")
@@ -107,12 +113,15 @@ class HeldOut:
 
 
 def _by_rank(probs: Floats, owners: Ints) -> Ints:
-    """Sort items by query and, within a query, by expected grade, highest first."""
+    """Return the item indices sorted by query (``owners``) and, within a query, by expected grade, highest first."""
     return np.lexsort((-(probs @ np.arange(probs.shape[1])), owners))
 
 
 def _marginals(beliefs: GradeProbs) -> Floats:
-    """Compute p(y = k) of every item, shape (n_items, n_grades), averaged over the nodes of its query."""
+    """Compute the probability of each grade of every item, shape (n_items, n_grades).
+
+    It is averaged over the nodes (values of the query factor, a random effect shared by a query's items).
+    """
     owners = np.repeat(np.arange(beliefs.query_offsets.size - 1), np.diff(beliefs.query_offsets))
     probs = np.zeros(beliefs.nodes.shape[1:])
     for of_query, node in zip(beliefs.weights.T, beliefs.nodes, strict=True):

@@ -41,15 +41,15 @@ class BoundedPlan:
     ----------
     method : str
     budget : float
-        In mean items.
+        In mean items (the mean item of the pool costs 1).
     weights : ndarray, shape (n_targets,)
-        Weights of all targets of the planner; 0 if other targets imply the half-width, or it has no goal.
+        Weights of all targets of the planner; 0 for a target without a goal, or whose goal the others imply.
     forecasts : tuple of Forecast
-        One for each target.
+        Expected precision by budget, one for each target.
     alike : float
-        Budget with which a design that ignores the goals reaches them.
+        Budget with which a design that ignores the goals would reach them.
     residual : float
-        See `activeeval.core.design.LeastCost`.
+        How far the weights are from the optimum; see `activeeval.core.design.LeastCost`.
     """
 
     method: str
@@ -60,7 +60,7 @@ class BoundedPlan:
     residual: float
 
     def prospect(self, which: int) -> Prospect:
-        """Compute the prospect of a target, given by its index."""
+        """Compute the expected precision for a target, given by its index, at the budget."""
         return self.forecasts[which].at(self.budget)
 
 
@@ -78,13 +78,15 @@ def least_budget(
     planner : Planner
         Planner of all targets; its weights are ignored.
     method : Method
-        A method by levels with a grade model, without adaptive depth.
+        A method that judges units (items judged at once) by random levels (without replacement), with a grade model,
+        without adaptive depth.
     goals : mapping of int to Goal
         Half-widths by index of the target.
     whole : sequence of float, shape (n_targets,)
         Weights of a design that ignores the goals.
     unreachable : callable
-        Builds the error from the index of a target and its forecast, if judging everything does not reach its goal.
+        Builds the error to raise from the index of a target and its forecast, if judging everything does not reach its
+        goal.
     """
     search = _BoundedSearch(planner=planner, method=method, goals=goals)
     known = search.rehearsed(np.array(whole))
@@ -104,18 +106,32 @@ def least_budget(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _BoundedSearch:
-    """The planner, method and goals of a search for the smallest budget."""
+    """Search for the smallest budget: the steps of `least_budget`, with its planner, method and goals."""
 
     planner: Planner
     method: Method
     goals: Mapping[int, Goal]
 
     def rehearsed(self, weights: Floats) -> tuple[Forecast, ...]:
-        """Rehearse the design with given weights; one forecast for each target."""
+        """Forecast the design with these weights of the targets, calibrated by simulated samples; one by target."""
         return self.planner.weighing(weights.tolist()).rehearsed(self.method)
 
     def settled(self, bounds: Floats, known: Sequence[Forecast]) -> tuple[LeastCost, Floats]:
-        """Find weights that reach the goals, and their bounds, with the sampling variation of the forecasts `known`."""
+        """Find weights that reach the goals, by moving the bounds on variances until they settle.
+
+        Parameters
+        ----------
+        bounds : ndarray, shape (n_targets,)
+            First bounds on the variances; infinite for a target without a goal.
+        known : sequence of Forecast
+            Forecasts whose calibration and sampling variation are used for all weights, one for each target.
+
+        Returns
+        -------
+        least : LeastCost
+            The optimum for the last bounds, with the weights.
+        bounds : ndarray, shape (n_targets,)
+        """
         for _ in range(_STEPS):
             least = least_cost(self.planner.design_input(self.method), bounds)
             if not least.weights.any():
@@ -127,14 +143,18 @@ class _BoundedSearch:
         return least, bounds
 
     def budget(self, forecasts: Sequence[Forecast]) -> float:
-        """Find the budget at which all goals are reached."""
+        """Find the smallest budget at which all goals are reached; judging everything if one is out of reach."""
         budgets = [goal.budget(forecasts[which]) for which, goal in self.goals.items()]
         return max(forecasts[0].cost if budget is None else budget for budget in budgets)
 
     def plan(
         self, weights: Floats, forecasts: tuple[Forecast, ...], alike: float, residual: float = 0.0
     ) -> BoundedPlan:
-        """Build the plan for given weights."""
+        """Build the plan for these weights of the targets (n_targets,) and their forecasts.
+
+        ``alike`` is the budget with which a design that ignores the goals would reach them, ``residual`` how far the
+        weights are from the optimum.
+        """
         return BoundedPlan(
             method=self.method.name,
             budget=self.budget(forecasts),
@@ -145,7 +165,10 @@ class _BoundedSearch:
         )
 
     def first_bounds(self, forecasts: Sequence[Forecast], budget: float) -> Floats:
-        """Compute bounds on variances from the forecasts, at a budget, of a design that ignores the goals."""
+        """Compute first bounds on variances, shape (n_targets,), from forecasts of a design that ignores the goals.
+
+        A bound is the variance at the budget, times the factor that just reaches the goal; infinite without a goal.
+        """
         bounds = np.full(len(forecasts), math.inf)
         for which, goal in self.goals.items():
             left = plan_of(forecasts[which]).at_budget(budget)
@@ -153,7 +176,10 @@ class _BoundedSearch:
         return bounds
 
     def moves(self, forecasts: Sequence[Forecast]) -> Floats:
-        """Compute the factor on each variance that just reaches its goal, at the level the weights are made for."""
+        """Compute the factor by which each target's variance must change to just reach its goal, shape (n_targets,).
+
+        It is computed at the budget for which `least_cost` chose the weights; 1 for a target without a goal.
+        """
         order = plan_of(forecasts[0]).order
         budget = max(order.expected_cost(1.0 / math.sqrt(order.pool.item_costs.mean())), forecasts[0].least)
         moves = np.ones(len(forecasts))
@@ -165,19 +191,22 @@ class _BoundedSearch:
 def forecasts_like(
     planner: Planner, method: Method, weights: Floats, known: Sequence[Forecast]
 ) -> tuple[Forecast, ...]:
-    """Forecast the design with given weights, with the scale and rehearsal of the forecasts `known`."""
+    """Forecast the design with these weights, with the calibration (scale, rehearsal) of the forecasts ``known``."""
     pairs = zip(planner.weighing(weights.tolist()).forecasts(method), known, strict=True)
     return tuple(replace(forecast, scale=like.scale, rehearsal=like.rehearsal) for forecast, like in pairs)
 
 
 def plan_of(forecast: Forecast) -> RatePlan:
-    """Get the rate plan of a forecast for a method by levels."""
+    """Return the `RatePlan` (variance as a function of inclusion probabilities) of a forecast, which must have one."""
     assert isinstance(forecast.spending, LevelSpending)
     return forecast.spending.plan
 
 
 def move(goal: Goal, prospect: Prospect) -> float:
-    """Compute the factor on the pool variance that just reaches a goal, other things equal, between 1/10 and 10."""
+    """Compute the factor by which the variance of the pool's estimate must change to just reach a goal.
+
+    Everything else stays equal. The factor is limited to the range from 1/10 to 10.
+    """
     half = prospect.half_width_alone(goal.scope, goal.confidence)
     of_scope = prospect.variance(goal.scope) - prospect.of_pool
     if half == 0 or prospect.of_pool == 0:

@@ -4,8 +4,8 @@ As in `activeeval.core.planning.least_budget`, half-widths become bounds on vari
 `activeeval.core.design.least_cost` finds the weights of the targets, here beyond the labels in hand. The resulting
 design has minimum rates, so that every item it may be read for can be drawn. The threshold is the one at which this
 design reaches every half-width; bounds that are more than reached are widened. Labels in hand count with their
-probability M. Model errors and variation between samples come from rehearsals of samples that start without labels and
-cost as much as labels in hand and new labels together.
+probability M of having been taken by an earlier sample. Model errors and variation between samples come from rehearsals
+of samples that start without labels and cost as much as labels in hand and new labels together.
 
 Questions without a half-width, for example the difference between two dates, keep a share of the rates. The pooled
 variance of the goals, Σ w_g V_g, and that of each of these questions are scaled so that a design for it alone would
@@ -54,11 +54,12 @@ class LeastLabels:
     weights : tuple of float
         Weights of all targets of the planner.
     enough : float
-        Threshold of the resulting design; 0 if the labels in hand suffice.
+        Threshold T of the resulting design, which takes a place of rate r with probability min(1, T r) or more; 0 if
+        the labels in hand suffice.
     cost : float
-        Expected cost of new labels at that threshold, in mean items.
+        Expected cost of new labels at that threshold, in mean items (the mean item of the pool costs 1).
     prospects : tuple of Prospect
-        One for each target, at the threshold that the budget pays for.
+        Expected precision for each target, at the threshold that the budget pays for.
     """
 
     weights: tuple[float, ...]
@@ -82,15 +83,16 @@ def least_labels(
     planner : Planner
         Planner of all targets; its weights are ignored.
     method : Method
-        A method by levels with a grade model, for items or without adaptive depth, and without overhead per query.
+        A method that judges by random levels (without replacement), with a grade model, without adaptive depth and
+        without overhead per query.
     goals : mapping of int to Goal
         Half-widths by index of the target.
     in_hand : EarlierLabels
         Labels of the earlier samples.
     budget : float
-        Largest expected cost of new labels, in mean items.
+        Largest expected cost of new labels, in mean items (the mean item costs 1).
     beside : sequence of int
-        Indices of targets without a half-width that keep a share of the rates.
+        Indices of targets without a half-width that keep a share of the sampling rates.
     """
     search = _LabelSearch(planner=planner, method=method, goals=goals, in_hand=in_hand, budget=budget, beside=beside)
     bounds, best = search.first_bounds(), None
@@ -106,7 +108,10 @@ def least_labels(
 
 
 def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int]) -> Floats:
-    """Add a share for the targets `beside` to the weights; if all are 0, use those of equal relative loss."""
+    """Add weights for the targets ``beside`` (indices), so that together they get `SHARE` of the sampling rates.
+
+    ``weights`` and the result have shape (n_targets,). If all weights are 0, all targets get weights of equal loss.
+    """
     p = design_input.places.pool.query_probs
     separate = design_input.planned(p) ** 2
     if not weights.any():
@@ -124,7 +129,7 @@ def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int]) ->
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _LabelSearch:
-    """The planner, method, goals and labels in hand of a search for the fewest new labels."""
+    """Search for the fewest new labels: the steps of `least_labels`, with its parameters as attributes."""
 
     planner: Planner
     method: Method
@@ -134,23 +139,33 @@ class _LabelSearch:
     beside: Sequence[int]
 
     def places(self, forecasts: Sequence[Forecast]) -> EarlierPlaces:
-        """Get the places in the order of a design, with their labels in hand."""
+        """Combine the places and sampling rates of the forecasts' design with the labels of earlier samples.
+
+        A place is an item in the judging order of its query.
+        """
         return EarlierPlaces.of(plan_of(forecasts[0]).order, self.in_hand, self.budget)
 
     @cached_property
     def known(self) -> tuple[Forecast, ...]:
-        """Forecasts that give the variation of all targets' values; independent of the weights."""
+        """Forecasts for all targets, calibrated by simulated samples; their calibration is used for all weights."""
         plain = self.planner.forecasts(self.method)
         return self.planner.rehearsed(self.method) if plain[0].cost else plain
 
     def least(self, bounds: Floats) -> LeastCost:
-        """Find the least-cost weights for bounds on variances, without minimum rates and without targets `beside`."""
+        """Find the inclusion probabilities of least cost that keep variances below bounds (n_targets,).
+
+        Minimum rates and the targets `beside` (without a half-width) are ignored.
+        """
         forecasts = self.known
         floors = self.places(forecasts).floors[plan_of(forecasts[0]).places]
         return least_cost(self.planner.design_input(self.method), bounds, floors)
 
     def first_bounds(self) -> Floats:
-        """Find bounds on variances for which the probabilities of `least` reach the half-widths."""
+        """Find bounds on variances, shape (n_targets,), that make the intervals as narrow as their goals.
+
+        The first bounds suppose normal quantiles; each step corrects them by the precision expected with the inclusion
+        probabilities of least cost under the bounds (`least`). The bound is infinite for a target without a goal.
+        """
         bounds = np.full(len(self.known), math.inf)
         for which, goal in self.goals.items():
             normal = float(t_quantile(goal.confidence, math.inf))
@@ -167,7 +182,11 @@ class _LabelSearch:
         return bounds
 
     def labels(self, weights: Floats) -> tuple[LeastLabels, dict[int, float]]:
-        """Evaluate the design with given weights: new labels, and the factors on variances that reach the goals."""
+        """Evaluate the design with these weights of the targets, shape (n_targets,).
+
+        Returns the new labels that it needs and, by index of each target with a goal, the factor by which its variance
+        may still change to just reach the goal.
+        """
         weights = shared(self.planner.design_input(self.method), weights, self.beside)
         forecasts = forecasts_like(self.planner, self.method, weights, self.known)
         places = self.places(forecasts)
@@ -183,7 +202,11 @@ class _LabelSearch:
         return labels, moves
 
     def enough(self, forecasts: Sequence[Forecast], places: EarlierPlaces) -> float:
-        """Find the smallest threshold at which all half-widths are reached; 0 if they are already."""
+        """Find the smallest threshold T that reaches all half-widths; 0 if the labels in hand do.
+
+        A place (item in judging order) of rate r is taken with probability min(1, T r), or more if an earlier sample
+        took it with more.
+        """
         if self.reaches(forecasts, places.readable(0.0)):
             return 0.0
         rates = places.order.place_rates[places.order.place_rates > 0]
@@ -199,11 +222,17 @@ class _LabelSearch:
         return math.exp(high)
 
     def reaches(self, forecasts: Sequence[Forecast], readable: Floats) -> bool:
-        """Check whether reading probabilities of places (n_places,) reach all half-widths."""
+        """Check whether all half-widths are reached if each place has a label with probability ``readable``.
+
+        A place is an item in the judging order of its query.
+        """
         return all(goal.is_met(self.prospect(forecasts[which], readable)) for which, goal in self.goals.items())
 
     def prospect(self, forecast: Forecast, readable: Floats) -> Prospect:
-        """Compute the prospect for given reading probabilities of places, shape (n_places,)."""
+        """Compute the expected precision if each place has a label with probability ``readable``, shape (n_places,).
+
+        A place is an item in the judging order of its query.
+        """
         plan = plan_of(forecast)
         chances = np.ones(plan.offsets.size - 1)
         if plan.order.is_nested:
@@ -212,7 +241,11 @@ class _LabelSearch:
         return self.prospect_of(forecast, readable[plan.places], chances)
 
     def prospect_of(self, forecast: Forecast, judged: Floats, chances: Floats) -> Prospect:
-        """Compute the prospect from probabilities of wanted places and of queries."""
+        """Compute the expected precision from inclusion probabilities.
+
+        ``judged`` (n_wanted,) are those of wanted places (with an unknown label that can change the value), ``chances``
+        (n_queries,) those of queries.
+        """
         assert isinstance(forecast.spending, LevelSpending)
         plan = forecast.spending.plan
         total_cost = float(plan.order.costs[plan.places] @ judged)
@@ -220,12 +253,16 @@ class _LabelSearch:
 
 
 def _are_settled(moves: Mapping[int, float], least: LeastCost, near: float) -> bool:
-    """Check whether bounds have settled; a bound implied by others can be wider than reached."""
+    """Check whether the bounds on variances have settled, up to a tolerance ``near``.
+
+    ``moves`` holds, by index of a target, the factor by which its variance would have to change to just reach its goal:
+    near 1, or above 1 for a target of weight 0, whose goal the others imply.
+    """
     return all(moved > 1 - near and (least.weights[which] == 0 or moved < 1 + near) for which, moved in moves.items())
 
 
 def _moved(bounds: Floats, moves: Mapping[int, float], least: LeastCost) -> Floats:
-    """Set new bounds to the reached variances times their factors."""
+    """Return new bounds (n_targets,): the variances that ``least`` reached, times the factors of ``moves`` by index."""
     moved = bounds.copy()
     for which, factor in moves.items():
         reached = least.variances[which]

@@ -1,4 +1,8 @@
-"""Calibration by a judged pilot: the ratio of observed variances to those expected by the grade model."""
+"""Calibration by a pilot (a judged sample): the ratio of observed variances to those expected by the grade model.
+
+Notation: L is the value of a query, S² the variance of the values between queries, V̂ the observed variance of an
+estimate, V the expected one and c their ratio.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +44,12 @@ class Ratio:
 
     @property
     def tells(self) -> bool:
-        """True if there are enough degrees of freedom to learn from the ratio."""
+        """True if the observation has enough degrees of freedom to learn from."""
         return self.degrees_of_freedom >= _FEWEST
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The 95 % confidence interval by the χ² distribution; (0, inf) with too few degrees of freedom."""
+        """The 95 % confidence interval of the ratio by the χ² distribution; (0, inf) if it does not tell anything."""
         from scipy.special import chdtri
 
         n = self.degrees_of_freedom
@@ -60,10 +64,11 @@ class Ratio:
         return low <= 1 <= high
 
     def taught(self, scale: Scale) -> Scale:
-        """Update the scale by this observation; a known scale (spread 0) gets the prior weight `PRIOR`.
+        """Update a scale, the distribution of the ratio c expected so far, by this observation.
 
-        Computes the posterior mean and standard deviation of log c. The prior is a t with `_TAILS` degrees of freedom;
-        the likelihood is that of n V̂ / (c V) under the χ² with n degrees of freedom.
+        The result has the posterior mean and standard deviation of log c. The prior is a t with `_TAILS` degrees of
+        freedom; the likelihood is that of n V̂ / (c V) under the χ² with n degrees of freedom. A known scale (spread 0)
+        gets the prior weight `PRIOR`.
         """
         if not self.tells:
             return scale
@@ -81,20 +86,28 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PilotRatios:
-    """Ratios observed in pilots for a target: variance of residuals, and S², each to the value the model expects."""
+    """Ratios observed in pilots for a target, of the actual variance to the one that the grade model expects.
+
+    Attributes
+    ----------
+    of_residuals : Ratio
+        For the variance of the estimate, which comes from residuals of the model's predictions.
+    of_values : Ratio
+        For S², the variance of values between queries.
+    """
 
     of_residuals: Ratio
     of_values: Ratio
 
     @classmethod
     def together(cls, lessons: Sequence[PilotRatios]) -> PilotRatios:
-        """Average the ratios of several pilots, weighted by degrees of freedom."""
+        """Average the ratios of several pilots (judged samples), weighted by degrees of freedom."""
         residuals, values = [lesson.of_residuals for lesson in lessons], [lesson.of_values for lesson in lessons]
         return cls(of_residuals=_together(residuals), of_values=_together(values))
 
 
 def _together(ratios: Sequence[Ratio]) -> Ratio:
-    """Average ratios, weighted by their degrees of freedom; 1 with no degrees of freedom if all are 0."""
+    """Average ratios, weighted by their degrees of freedom; a ratio of 1 with 0 degrees if none has any."""
     weights = [ratio.degrees_of_freedom for ratio in ratios]
     if sum(weights) == 0:
         return Ratio(value=1.0, degrees_of_freedom=0.0)
@@ -111,11 +124,13 @@ class Pilot:
     Attributes
     ----------
     design : Design
-        A design by levels on the same pool.
+        The pilot's design; units judged by ascending random level, on the same pool.
     reading : Reading
+        What the estimator needs for the target besides the labels, under the planner's grade model.
     plan : RatePlan
-        The variance that the planner's model expects for its probabilities.
+        The variance that the planner's grade model expects for the pilot's inclusion probabilities.
     values : Values
+        Moments of the query values under the planner's grade model.
     """
 
     design: Design
@@ -125,7 +140,7 @@ class Pilot:
 
     @classmethod
     def of(cls, design: Design, target: Target, beliefs: GradeProbs) -> Pilot:
-        """Prepare a design for use as a pilot.
+        """Prepare a design for use as a pilot for a target; ``beliefs`` is the planner's grade model.
 
         Raises
         ------
@@ -149,13 +164,14 @@ class Pilot:
         )
 
     def lesson(self, selection: Selection, labels: LabelsLike) -> PilotRatios:
-        """Compute the variance ratios from a judged selection.
+        """Compute the ratios of observed to expected variances from the judged part of the pilot.
 
         Parameters
         ----------
         selection : Selection
             The judged part of the pilot.
         labels : ndarray of int64, shape (n_items,), or SoftLabels
+            −1 for an item that cannot be judged; other items than the selected ones are not used.
 
         Raises
         ------
@@ -176,7 +192,10 @@ class Pilot:
         )
 
     def _of_values(self, variance: ValueVariance) -> Ratio:
-        """Compute Ŝ² / S²; the degrees of freedom are those of the χ² with the same mean and variance as Ŝ²."""
+        """Compute the ratio Ŝ² / S² of the observed to the expected variance between queries.
+
+        The degrees of freedom are those of the χ² with the same mean and variance as Ŝ².
+        """
         noise = float(variance.noise.sum())
         if variance.value <= 0 or noise <= 0:
             return Ratio(value=1.0, degrees_of_freedom=0.0)

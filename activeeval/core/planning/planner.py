@@ -1,4 +1,7 @@
-"""Planner: forecasts of several methods for the questions of one sample, with each common part computed once."""
+"""Planner: forecasts of several methods for the questions of one sample, with each common part computed once.
+
+A rehearsal simulates samples of a method on simulated labels, to see how precise its estimates are.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +49,11 @@ class Planner:
     believed : callable
         ``believed(method)`` returns the grade-model arguments of `Method.design`.
     max_grade : int
+        Largest grade of the scale.
     known : ndarray of int64, shape (n_items,), optional
         Known grades, −1 if unknown; draws with replacement ignore them.
     defensive_share : float, optional
+        Least share of sampling that does not follow the model, as in `Method.design`.
     weights : sequence of float or "minimax", optional
         Weights of several targets, as in `Method.design`.
     scale : Scale
@@ -84,7 +89,7 @@ class Planner:
     _pilots: dict[tuple[int, int], Pilot] = field(default_factory=dict, init=False, repr=False)
 
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
-        """Forecast a method for each target, without rehearsal."""
+        """Forecast the precision of a method for each target by formulas alone, without simulated samples."""
         forecasts, values_of_targets = [], iter(self.values)
         for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
@@ -101,7 +106,7 @@ class Planner:
         return tuple(forecasts)
 
     def least(self, method: Method) -> float:
-        """Compute the smallest budget that works for all targets, in mean items."""
+        """Compute the smallest valid budget for all targets, in mean items (the mean item of the pool costs 1)."""
         least = 0.0
         for group in method.scheme.questions(self.targets):
             order, scheme = method.ordered(self._design_input(method, group), self.weights, self.defensive_share)
@@ -117,11 +122,14 @@ class Planner:
         return other
 
     def design_input(self, method: Method) -> DesignInput:
-        """Compute the inputs of a design by levels, which do not depend on the weights of the targets."""
+        """Compute the inputs of a design without replacement, which do not depend on the weights of the targets."""
         return self._design_input(method, self.targets)
 
     def rehearsed(self, method: Method) -> tuple[Forecast, ...]:
-        """Forecast a method for each target, calibrated by rehearsals; very large pools are not rehearsed."""
+        """Forecast the precision of a method for each target, calibrated by simulated samples (rehearsals).
+
+        Pools of more than `MOST_ITEMS` items are not simulated.
+        """
         forecasts, targets = self.forecasts(method), self.targets
         if targets[0].pool.n_items * len(targets) > MOST_ITEMS:
             return forecasts
@@ -130,7 +138,10 @@ class Planner:
         )
 
     def drawn(self, design: Design) -> tuple[Prospect, ...]:
-        """Forecast a design of the targets at its budget; equals the forecast of `rehearsed` for its method there."""
+        """Compute the expected precision for each target of a design at its budget (all its cost without a budget).
+
+        It equals that of the forecasts that `rehearsed` makes for the design's method.
+        """
         budget = design.cost if design.budget is None else design.blocks[-1]
         method, cost, least = METHODS[design.name], design.scheme.cost(design.order), design.scheme.least(design.order)
         is_tried = design.pool.n_items * len(self.targets) <= MOST_ITEMS
@@ -146,26 +157,26 @@ class Planner:
         return tuple(prospects)
 
     def _trust(self, target: Target) -> dict[str, Any]:
-        """Get the arguments of a forecast for the model's calibration and the upper bound of half-widths."""
+        """Return the arguments of a `Forecast` for the model's calibration and the upper bound of half-widths."""
         low, high = target.limits(self.max_grade)
         return {"scale": self._scale, "is_untried": self.is_uniform, "widest": (high - low) / 2}
 
     @property
     def _scale(self) -> Scale:
-        """Scale of variances if there is no rehearsal."""
+        """Ratio of actual to expected variances, with its uncertainty, if no samples are simulated to estimate it."""
         if self.held_out is not None:
             return usual_scale(self.held_out.n_queries)
         return UNREHEARSED if self.is_uniform else self.scale
 
     def _rehearsed(self, forecast: Forecast, design: Design, target: Target) -> Forecast:
-        """Rehearse a design and add the results to its forecast: sampling variation, and the scale."""
+        """Simulate samples of a design, and add their variation and the ratio of variances to its forecast."""
         forecast = replace(forecast, spending=_with_design_variance(forecast.spending, design, target))
         rehearsal = rehearse(design, self._labels, lambda budget: forecast.spending.expect(budget)[0], target=target)
         scale = self._scale_shown(rehearsal.ratio) if rehearsal.noises else self._scale
         return replace(forecast, rehearsal=rehearsal, scale=scale)
 
     def _labels(self, rng: Seed) -> Ints:
-        """Simulate labels of the pool, shape (n_items,)."""
+        """Simulate labels of the pool, shape (n_items,), with the model's errors on held-out queries, if any."""
         random = np.random.default_rng(rng)
         if self.held_out is None:
             labels = drawn_labels(self._expected, random)
@@ -174,7 +185,7 @@ class Planner:
         return spread_above(labels, self._n_taught, self.max_grade + 1, random)
 
     def _scale_shown(self, ratio: float) -> Scale:
-        """Compute the scale from the ratio of variances observed in a rehearsal."""
+        """Compute the ratio of actual to expected variances, with its uncertainty, from that of simulated samples."""
         if self.is_uniform or self._n_taught <= self.max_grade:
             return rehearsed_scale(ratio)
         return self.scale if self.held_out is None else learned_scale(ratio, self.held_out.n_queries)
@@ -190,14 +201,14 @@ class Planner:
         return n_taught(self.beliefs)
 
     def designs(self, method: Method) -> tuple[Design, ...]:
-        """Build the design for each target: one common design by levels, or one each for draws with replacement."""
+        """Build the design for each target: a common one without replacement, or one each if drawn with replacement."""
         designs: list[Design] = []
         for group in method.scheme.questions(self.targets):
             designs += [self._designed(method, group)] * len(group)
         return tuple(designs)
 
     def _designed(self, method: Method, targets: Sequence[Target]) -> Design:
-        """Build the design of a method for some targets, or reuse the last one."""
+        """Build the design of a method for some targets, or return the last one if it was for the same."""
         key = (method.name, method.looks, *map(id, targets))
         if key not in self._designs:
             design_input = self._design_input(method, targets)
@@ -215,9 +226,12 @@ class Planner:
         return self._beliefs_given(self.known)
 
     def lesson(self, design: Design, selection: Selection, labels: LabelsLike, which: int = 0) -> PilotRatios:
-        """Compute the variance ratios of a target from a pilot's judged selection; see `core.planning.pilots.Pilot`.
+        """Compute the ratios of actual to expected variances from a pilot, for the target number ``which``.
 
-        The grade model does not use the labels of the pilot, even if they are known by now.
+        The grade model does not use the labels of the pilot, even if they are known by now. ``design`` and
+        ``selection`` are the design and the judged part of the pilot (an earlier sample), ``labels`` its labels
+        (n_items,), −1 for an item that cannot be judged. Raise InputError if the pilot shows no random variation or its
+        design does not fit.
         """
         key = (id(design.order), which)
         if key not in self._pilots:
@@ -225,7 +239,7 @@ class Planner:
         return self._pilots[key].lesson(selection, labels)
 
     def _beliefs_given(self, known: Ints | None) -> GradeProbs:
-        """Get the grade probabilities with a query factor, conditioned on known grades."""
+        """Build the grade model with its query factor (an effect shared by a query's items), given known grades."""
         return GradeProbs.of(self.targets[0].pool, **self.believed(METHODS["whole"]), known=known)
 
     @cached_property
@@ -234,7 +248,7 @@ class Planner:
         return tuple(Values.of(target, self.beliefs) for target in self.targets)
 
     def _design_input(self, method: Method, targets: Sequence[Target]) -> DesignInput:
-        """Compute the design inputs of a method; cached for methods with the same stage and the same model."""
+        """Compute the design inputs of a method, or return the last ones if stage, scheme and model are the same."""
         uses_model = method.is_optimal or method.stage.needs_model
         model_key = (uses_model, method.ignores_model, method.ignores_factor)
         key = (method.stage.name, method.looks, method.scheme, *model_key, *map(id, targets))
@@ -250,7 +264,10 @@ class Planner:
 
 
 def _with_design_variance(spending: SpendingRule, design: Design, target: Target) -> SpendingRule:
-    """Replace the variance of a method by levels by the one that the design itself computed for a target."""
+    """Use the variance that the design itself planned for a target; only without replacement and with a grade model.
+
+    Other methods' spending (what they judge with a budget) stays as it is.
+    """
     if not isinstance(spending, LevelSpending) or not spending.is_predicted:
         return spending
     (reading,) = (candidate for candidate in design.readings if candidate.target is target)
@@ -258,7 +275,7 @@ def _with_design_variance(spending: SpendingRule, design: Design, target: Target
 
 
 def _adaptive_spending(design: Design, which: int, method: Method) -> SpendingRule:
-    """Describe the spending of a design with adaptive depth on one of its targets."""
+    """Describe what a design with adaptive depth judges with a budget, for its target number ``which``."""
     history = design.history
     assert history is not None
     shared: dict[str, Any] = {
@@ -273,7 +290,7 @@ def _adaptive_spending(design: Design, which: int, method: Method) -> SpendingRu
 def _spending(
     scheme: Scheme, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> SpendingRule:
-    """Describe the spending of a method on one of the targets; the default is a method by levels."""
+    """Describe what a method without replacement judges with a budget, for target number ``which``."""
     if design_input.beliefs is None:
         return LevelSpending(
             plan=_unmodelled(design_input.places, order, values), is_fitted=method.is_fitted, is_predicted=False
@@ -286,13 +303,13 @@ def _spending(
 def _by_draws(
     scheme: Replacement, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> SpendingRule:
-    """Describe the spending of draws with replacement on one of the targets."""
+    """Describe what draws with replacement judge with a budget; most parameters of `_spending` are not needed."""
     return _draws(scheme, order, values)
 
 
 @singledispatch
 def _drawn_spending(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> SpendingRule:
-    """Describe the spending of a design on the target of one of its readings; the default is a design by levels."""
+    """Describe what a finished design without replacement judges with a budget, for the target of a reading."""
     plan = _unmodelled(OrderPlaces.of_order(order), order, values)
     return LevelSpending(
         plan=plan, is_fitted=method.is_fitted, is_predicted=reading.beliefs is not None, curve=reading.plan
@@ -303,18 +320,21 @@ def _drawn_spending(scheme: Scheme, method: Method, order: Order, reading: Readi
 def _drawn_by_draws(
     scheme: Replacement, method: Method, order: Order, reading: Reading, values: Values
 ) -> SpendingRule:
-    """Describe the spending of a design with replacement on the target of a reading."""
+    """Describe what a design with replacement judges with a budget, from its order and moments of query values."""
     return _draws(scheme, order, values)
 
 
 def _draws(scheme: Replacement, order: Order, values: Values) -> DrawSpending:
-    """Describe the spending of draws with replacement."""
+    """Describe what draws with replacement judge with a budget."""
     sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
     return DrawSpending(draws=scheme.draws_of(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
 
 
 def _unmodelled(places: OrderPlaces, order: Order, values: Values) -> RatePlan:
-    """Build the rate plan of a target without a model: the same value is predicted for all queries."""
+    """Build the rate plan (variance by inclusion probabilities) of a target without using a model for predictions.
+
+    The same value is predicted for all queries, so all variance is between queries.
+    """
     return RatePlan(
         order=order,
         places=np.flatnonzero(places.matters),

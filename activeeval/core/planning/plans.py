@@ -54,11 +54,12 @@ class QuestionPlan:
     Attributes
     ----------
     question : {"difference", "run", "versus"}
+        The kind: difference of two rankings, value of the first, or value of the one it is compared with.
     target : Target
     forecasts : mapping of str to Forecast
-        By method, passive first.
+        Expected precision by budget, by name of the method; "passive" first.
     rows : tuple of PlannedRow
-        By method, then by budget.
+        Expected precision of each method at each budget, by method, then by budget.
     goals : tuple of Goal
         The requested goals.
     best : str
@@ -87,16 +88,20 @@ class QuestionPlan:
 
     @property
     def chosen(self) -> tuple[PlannedRow, ...]:
-        """Rows of the recommended method at the budgets of the goals, or at the largest budget without goals."""
+        """Rows of the recommended method at the budgets of the goals; without goals, the one at the largest budget."""
         rows = self.rows_of({self.best})
         return tuple(row for row in rows if row.goal is not None) or (rows[-1],)
 
     def rows_of(self, methods: Collection[str]) -> tuple[PlannedRow, ...]:
-        """Select the rows of some methods."""
+        """Return the rows of some methods, given by name."""
         return tuple(row for row in self.rows if row.prospect.method in methods)
 
     def passive_budget(self, row: PlannedRow, confidence: float, scope: str = "pool") -> float | None:
-        """Compute the budget of method passive for the half-width of a row; None if it must judge everything."""
+        """Compute the budget with which method passive (random queries, judged whole) has the half-width of a row.
+
+        It is in mean items (the mean item costs 1); None if passive must judge everything, or the row has no finite
+        positive half-width.
+        """
         passive, wanted = self.forecasts["passive"], row.prospect.half_width(scope, confidence)
         if wanted == 0 or not math.isfinite(wanted):
             return None
@@ -104,9 +109,9 @@ class QuestionPlan:
         return None if needed is None or needed >= passive.cost else needed
 
     def power(self, prospect: Prospect) -> tuple[float, float | None, float | None] | None:
-        """Compute the power for the goal's difference and its range; None without such a goal.
+        """Compute the power to detect the goal's difference, and the low and high end of its range.
 
-        The range is (None, None) if the model has not been checked against labels.
+        Returns None if no goal is a difference. The ends are None if the model has not been checked against labels.
         """
         for goal in self.goals:
             if goal.difference is not None:
@@ -120,13 +125,17 @@ class QuestionPlan:
         return self.forecasts[self.best].all_judged.half_width("population", confidence)
 
     def notes(self, confidence: float = 0.95) -> list[Note]:
-        """Build notes about pilots, and about the least half-width over all possible choices of items."""
+        """Build notes about pilots (judged samples), and about the least half-width by any choice of items."""
         taught = [] if self.lesson is None else [_taught(self.lesson, self.forecasts[self.best])]
         is_followed = self.forecasts[self.best].is_followed
         return taught if is_followed else [*taught, self._limits(self.chosen[0], confidence)]
 
     def _limits(self, row: PlannedRow, confidence: float) -> Note:
-        """Build the note about the least half-width at the budget of a row, and what it depends on."""
+        """Build the note about the least half-width that any choice of items could reach at the budget of a row.
+
+        It has the share of variance that predictions explain, the share between queries, and the limit without
+        overhead.
+        """
         forecast, budget = self.forecasts[self.best], row.prospect.budget
         numbers: dict[str, Told] = {
             "budget": rounded_up(budget),
@@ -146,7 +155,7 @@ class QuestionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SamplePlan:
-    """Plan of one sample for all its questions; draws with replacement use a separate sample for each.
+    """Plan of one sample for all its questions; draws with replacement use a separate sample for each question.
 
     Attributes
     ----------
@@ -174,10 +183,12 @@ class SamplePlan:
 
         Parameters
         ----------
+        confidence : float
+            Confidence of the intervals.
         seconds : float, optional
-            Duration of judging a mean item.
+            Duration of judging a mean item; without it no hours are reported.
         scope : {"pool", "population"}
-            Scope of the intervals.
+            The queries that intervals are for: those of the pool, or all that these are a sample of.
         """
         notes = [self._advice(which, confidence, seconds, scope) for which in range(len(self.questions[0].chosen))]
         return [*notes, *self._unknown(), *self._scopes(confidence, scope)]
@@ -193,7 +204,7 @@ class SamplePlan:
         return [Note("width unknown", {"n": None if first is None else rounded_up(first), "unit": unit})]
 
     def _advice(self, which: int, confidence: float, seconds: float | None, scope: str) -> Note:
-        """Build the note with the recommended method and budget of the chosen rows at index `which`."""
+        """Build the note with the recommended method and budget, for row ``which`` of each question's chosen rows."""
         plans, rows = self.questions, [plan.chosen[which] for plan in self.questions]
         prospect, goal, pool = rows[0].prospect, rows[0].goal, plans[0].target.pool
         forecasts = [plan.forecasts[self.best] for plan in plans]
@@ -225,7 +236,7 @@ class SamplePlan:
         return Note("budget to take", numbers)
 
     def _scopes(self, confidence: float, scope: str) -> list[Note]:
-        """Build the note about the error from the choice of queries, if it is much larger than that of the sample."""
+        """Build the note about the error for the population, if it is much larger than the error for the pool."""
         floors = [plan.floor(confidence) for plan in self.questions]
         if not all(map(math.isfinite, floors)):
             return [Note("population unknown")]
@@ -246,7 +257,7 @@ class SamplePlan:
 
 
 def _taught(lesson: PilotRatios, forecast: Forecast) -> Note:
-    """Build the note about the variance ratios from pilots."""
+    """Build the note about the ratio of actual to expected variances in pilots (judged samples), and its effect."""
     ratio = lesson.of_residuals
     low, high = ratio.bounds
     numbers: dict[str, Told] = {
@@ -271,9 +282,9 @@ def planned_rows(
     forecasts : mapping of str to Forecast
         By method, passive first.
     budgets : mapping of str to sequence of float
-        Budgets of each method, in mean items.
+        Budgets of each method, in mean items (the mean item costs 1).
     needed : mapping of Goal to mapping of str to float or None
-        Budget that reaches each goal, by method; None if out of reach. Adds a row for each.
+        Budget that reaches each goal, by method; None if out of reach. Each adds a row.
     """
     rows = []
     for name, forecast in forecasts.items():
@@ -292,7 +303,14 @@ def needed_for(
 ) -> dict[str, float | None]:
     """Compute the budget of each method at which several questions all reach a goal; None if out of reach.
 
-    ``names`` are the names of the questions in messages.
+    Parameters
+    ----------
+    forecasts : sequence of mapping of str to Forecast
+        For each question, the forecasts by method.
+    default : str
+        Method whose precision the error describes.
+    names : sequence of str
+        Names of the questions in messages.
 
     Raises
     ------
@@ -319,6 +337,10 @@ def best_method(rows: Sequence[Sequence[PlannedRow]], measures: Sequence[Sampled
     ----------
     rows : sequence of sequence of PlannedRow
         Rows of each question.
+    measures : sequence of SampledMeasure
+        Only methods that suit all of these and are robust to a bad grade model are considered.
+    default : str
+        The default method.
     """
     robust = robust_methods(*measures)
     of_questions = [[row for row in question if row.prospect.method in robust] for question in rows]
@@ -336,7 +358,7 @@ def best_method(rows: Sequence[Sequence[PlannedRow]], measures: Sequence[Sampled
 
 
 def _out_of_reach(goal: Goal, forecast: Forecast) -> str:
-    """Describe in a sentence that no budget reaches a goal, and what would."""
+    """Describe in a sentence that no budget in the pool reaches a goal, and how many queries would."""
     text = f"no budget in this pool reaches {goal}: {goal.reachable(forecast)}"
     if goal.scope == "population":
         text += f"; about {goal.queries_needed(forecast):,.0f} queries like these, all of them judged, should reach it"

@@ -22,6 +22,12 @@ class Price:
     hourly_rate : float or None
         Price of an hour, in ``currency``; with ``seconds``, in place of a price per judgment.
     currency : str
+        Code or name of the currency, for texts.
+
+    Raises
+    ------
+    InputError
+        If a number is not positive, or both a price per judgment and an hourly rate are given.
 
     Examples
     --------
@@ -37,6 +43,7 @@ class Price:
     currency: str = "EUR"
 
     def __post_init__(self) -> None:
+        """Raise InputError unless the numbers are positive and fit together."""
         for key, name in KEYS.items():
             value = getattr(self, name)
             if value is not None and not (value > 0 and math.isfinite(value)):
@@ -45,7 +52,7 @@ class Price:
             raise InputError("give the price of a judgment (each) or of an hour, not both", field="price")
 
     def timed(self, seconds: float | None) -> Self:
-        """Set the duration measured by the judges' clocks, unless a duration is given."""
+        """Return the price with a measured duration of a judgment in seconds, unless it has a duration already."""
         return self if self.seconds is not None else replace(self, seconds=seconds)
 
     @property

@@ -30,30 +30,35 @@ class HalfWidths(Protocol):
     """Half-widths of a method by budget, non-increasing."""
 
     def half_width(self, budget: float, scope: str, confidence: float, chance: float) -> float:
-        """Compute the half-width that a sample stays below with probability `chance`."""
+        """Compute the half-width below which that of a sample stays with probability ``chance``.
+
+        The budget is in mean items (the mean item costs 1); ``scope`` is "pool" or "population".
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prospect:
     """Expected precision of a method at a budget.
 
+    ``scope`` of its methods is "pool" (the queries of the pool) or "population" (all that these are a sample of).
+
     Attributes
     ----------
     method : str
     budget : float
-        In mean items.
+        In mean items (the mean item of the pool costs 1).
     of_pool, of_scope : float
         Variance of the estimate for the pool, and the variance that the choice of the pool adds for the population.
     n_open : float
         Expected number of judged queries that were selected at random, not with certainty.
     of_census : float
-        Degrees of freedom if only the choice of the pool is random.
+        Degrees of freedom if everything is judged and only the choice of the pool's queries is random.
     queries, items : float
         Expected numbers of distinct judged queries and items.
     spread : float
         Standard deviation of the log of the factor by which ``of_pool`` can be off.
     noises : tuple of (float, Noise)
-        Variation between samples at budgets near this one, with their weights; empty: by χ².
+        Weight, and variation between simulated samples, at budgets near this one; empty: the variation is χ².
     is_guess : bool
         True if the model has not been calibrated by labels: the range is then meaningless.
     widest : float
@@ -77,11 +82,11 @@ class Prospect:
     curve: HalfWidths | None = None
 
     def variance(self, scope: str) -> float:
-        """Get the variance of the estimate for the ``pool`` or the ``population``."""
+        """Return the variance of the estimate for the "pool" or the "population"."""
         return self.of_pool + (self.of_scope if scope == "population" else 0.0)
 
     def half_width(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
-        """Compute the half-width that a sample's interval stays below with probability `chance`: by default the median.
+        """Compute the half-width that a sample's interval stays below with probability ``chance``: the median for .5.
 
         It never exceeds half the range of the measure, nor the half-width at a smaller budget
         (`activeeval.core.planning.curves`).
@@ -93,7 +98,10 @@ class Prospect:
         return min(half, self.widest) if math.isfinite(half) else half
 
     def half_width_alone(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
-        """Compute the half-width of the t interval, without regard to other budgets and the range of the measure."""
+        """Compute the half-width below which that of a sample stays with probability ``chance``.
+
+        Unlike `half_width` it ignores other budgets (larger budgets may get wider intervals) and the measure's range.
+        """
         strict_share(confidence, "confidence")
         variance = self.variance(scope)
         if self.of_pool == 0 or not math.isfinite(variance):
@@ -112,7 +120,7 @@ class Prospect:
     def known_half_widths(
         self, scope: str = "pool", confidence: float = 0.95
     ) -> tuple[float, float] | tuple[None, None]:
-        """Compute `half_widths` for reports: (None, None) without calibration, unless nothing varies."""
+        """Compute `half_widths` for reports: (None, None) if the model was never calibrated, unless nothing varies."""
         if self.is_guess and self.variance(scope) > 0:
             return None, None
         return self.half_widths(scope, confidence)
@@ -127,17 +135,20 @@ class Prospect:
         return low, high
 
     def power_at(self, chance: float, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
-        """Compute the power if the variance equals the bound that it stays below with probability `chance`."""
+        """Compute the power at the variance that the actual one does not exceed with probability ``chance``.
+
+        The power is the probability that the t interval excludes 0 if the true value is ``difference``.
+        """
         return self._power(difference, np.array([Scale(spread=self.spread).at(chance)]), scope, confidence)
 
     @property
     def _noises(self) -> tuple[tuple[float, Noise], ...]:
-        """Variation between samples with weights; that of a χ² if there was no rehearsal."""
+        """Variation of variance estimates between samples, with weights; χ² if no samples were simulated."""
         return self.noises or ((1.0, Noise.of_degrees(self._most)),)
 
     @property
     def _most(self) -> float:
-        """Degrees of freedom that a fit leaves: the largest possible number for a sample."""
+        """Largest possible degrees of freedom of a sample, after those that the estimator's fit costs."""
         return max(self.n_open - FITTED, 1.0)
 
     @property
@@ -146,16 +157,16 @@ class Prospect:
         return math.fsum(weight * float(np.median(self._degrees(noise))) for weight, noise in self._noises)
 
     def _degrees(self, noise: Noise) -> Floats:
-        """Compute the degrees of freedom of samples, shape (n,)."""
+        """Compute the degrees of freedom of each simulated sample of ``noise``, shape (n,)."""
         if not math.isfinite(self.n_open):
             return np.full_like(noise.shares, math.inf)
         return np.clip(noise.shares * self.n_open, 1.0, self._most)
 
     def _half_widths(self, noise: Noise, scales: Floats, scope: str, confidence: float) -> Floats:
-        """Compute half-widths of samples, shape (n_scales, n).
+        """Compute the half-width of each simulated sample if the variance is off by each factor, shape (n_scales, n).
 
-        Those for the population have the combined degrees of freedom of both variances, as in
-        `activeeval.core.estimation`, and are never narrower than those for the pool.
+        ``scales`` (n_scales,) are the factors. Half-widths for the population have the combined degrees of freedom of
+        both variances, as in `activeeval.core.estimation`, and are never narrower than those for the pool.
         """
         of_pool, degrees = self.of_pool * scales[:, None] * noise.ratios, self._degrees(noise)
         halves = np.asarray(t_quantile(confidence, degrees) * np.sqrt(of_pool))
@@ -167,7 +178,7 @@ class Prospect:
         return np.asarray(np.maximum(halves, wider))
 
     def _power(self, difference: float, scales: Floats, scope: str, confidence: float) -> float:
-        """Compute the power, averaged over the scales of the variance and the variation between samples."""
+        """Compute the power, averaged over factors of the variance (``scales``) and the variation between samples."""
         from scipy.special import ndtr
 
         variance = self.variance(scope)
@@ -193,6 +204,7 @@ class SegmentRow:
     segment : str or None
         None: all queries of the pool.
     measure, question : str
+        Name of the measure, and kind of the question: "difference", "run" or "versus".
     name : str
         Name of the question in messages.
     goal : float or None
@@ -204,7 +216,7 @@ class SegmentRow:
     queries, items : float
         Expected numbers of judged queries and items.
     n_queries : int
-        Number of queries in the pool.
+        Number of queries in the segment, or in the pool.
     is_slack : bool
         True if the labels for the other goals make the half-width much smaller than the goal.
     """

@@ -49,7 +49,7 @@ class Noise:
 
     @classmethod
     def of_degrees(cls, degrees_of_freedom: float) -> Noise:
-        """Build the noise of a χ² distribution; all shares are 1."""
+        """Build the variation of variance estimates that follow a χ² distribution; all shares are 1."""
         return cls(ratios=_chi_square_ratios(degrees_of_freedom), shares=np.ones(_N_RATIOS))
 
 
@@ -86,7 +86,10 @@ class Rehearsal:
     ratio: float = 1.0
 
     def near(self, budget: float) -> tuple[tuple[float, Noise], ...]:
-        """Get the noise at the budgets on either side of a budget in mean items, with interpolation weights."""
+        """Return the interpolation weights and the variation at the simulated budgets on either side of a budget.
+
+        There is one pair if the budget equals a simulated one or lies outside them, none if nothing was simulated.
+        """
         if not self.noises:
             return ()
         place = float(np.interp(math.log(budget), np.log(self.budgets), np.arange(self.budgets.size)))
@@ -103,17 +106,23 @@ def rehearse(
     *,
     target: Target | None = None,
 ) -> Rehearsal:
-    """Simulate campaigns on simulated labels, at `SHARES` of the cost of everything.
+    """Simulate samples of a design on simulated labels, at budgets that are `SHARES` of the cost of everything.
 
     Parameters
     ----------
     design : Design
+        Budgets below its smallest valid one are left out.
     draw : callable
         Maps a seed to simulated labels of the design's pool, shape (n_items,).
     expected : callable
-        Maps a budget in mean items to the expected variance.
+        Maps a budget in mean items (the mean item costs 1) to the expected variance.
     target : Target, optional
-        By default the design's first target.
+        What to estimate; by default the design's first target.
+
+    Returns
+    -------
+    Rehearsal
+        Empty, with ratio 1, if no budget is valid or nothing varies.
     """
     least = design.scheme.least(design.order)
     budgets = [budget for share in SHARES if (budget := share * design.cost) >= least]
@@ -138,7 +147,11 @@ def rehearse(
 
 
 def _noise(runs: list[Replications], which: int) -> tuple[Noise, float]:
-    """Compute the variation between samples at one budget, and the geometric mean over sets of their mean variances."""
+    """Compute the variation between simulated samples at the budget number ``which``.
+
+    ``runs`` has the samples of each set of labels. The second result is the geometric mean, over these sets, of the
+    mean observed variance; 0 if no sample has one.
+    """
     ratios, shares, means = [], [], []
     for run in runs:
         variances, freedom, n_open = run.variances[:, which], run.degrees_of_freedom[:, which], run.n_open[:, which]

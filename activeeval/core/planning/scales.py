@@ -1,4 +1,4 @@
-"""Scales: the factor by which the variance expected by a grade model is off, and its uncertainty."""
+"""Scales: ratio of the actual variance of an estimate to the one that a grade model expects, and its uncertainty."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ class Scale:
     spread: float = 0.0
 
     def __post_init__(self) -> None:
+        """Raise InputError unless the value is positive, the spread not negative, and both are finite."""
         if not 0 < self.value < math.inf or not 0 <= self.spread < math.inf:
             raise InputError(f"a scale must be positive, its spread not negative, got {self.value!r}, {self.spread!r}")
 
     def at(self, chance: float) -> float:
-        """Compute the quantile that the ratio stays below with probability `chance`."""
+        """Compute the quantile of the ratio: the value below which it lies with probability ``chance``."""
         from scipy.special import ndtri
 
         return self.value * math.exp(self.spread * float(ndtri(chance)))
 
     @property
     def nodes(self) -> Floats:
-        """Equally likely values of the ratio, shape (n_nodes,)."""
+        """Equally likely values of the ratio, shape (_N_NODES,); a single one if the ratio is known."""
         return self.value * np.exp(self.spread * _normal_nodes()) if self.spread else np.array([self.value])
 
 
@@ -93,7 +94,9 @@ MQ2007-agg's training sets."""
 
 
 def learned_scale(ratio: float, n_queries: int) -> Scale:
-    """Estimate the scale from the ratio observed on n held-out queries, shrunk to the usual ratio.
+    """Estimate the scale of a model from the ratio observed on held-out queries, shrunk to the usual ratio.
+
+    ``ratio`` is the actual variance over the expected one, ``n_queries`` the number of held-out queries.
 
     Examples
     --------
@@ -106,15 +109,15 @@ def learned_scale(ratio: float, n_queries: int) -> Scale:
 
 
 def usual_scale(n_queries: int) -> Scale:
-    """Estimate the scale of a model trained on n queries, before any check against labels."""
+    """Estimate the ratio of actual to expected variance of a model trained on n queries, before any check by labels."""
     return Scale(value=_USUAL * (1 + _FITTED / n_queries), spread=math.sqrt(_ALWAYS**2 + _OF_ONE**2 / n_queries))
 
 
 def rehearsed_scale(ratio: float) -> Scale:
-    """Build the scale of a model whose only expected error was simulated in a rehearsal.
+    """Build the scale (ratio of actual to expected variance, with uncertainty) of a model from simulated samples.
 
-    ``ratio`` is the ratio of variances in the rehearsal. For a uniform model, the rehearsal assumes that high grades
-    are rare. For a model trained without the highest grades, it assumes that they are as likely as the highest known
-    grade.
+    ``ratio`` is that ratio in the simulation, whose labels contain the only error that the model is known to have. For
+    a uniform model, it assumes that high grades are rare. For a model trained without the highest grades, it assumes
+    that they are as likely as the highest known grade.
     """
     return Scale(value=ratio, spread=_OF_REHEARSED)

@@ -20,7 +20,8 @@ class Values:
     Attributes
     ----------
     query_probs, means, variances : ndarray, shape (n_queries,)
-        p(x) among the queries of the target (0 for other queries), E[L | x] and Var[L | x].
+        Probability p(x) among the queries of the target (0 for other queries), mean m = E[L | x] and variance Var[L |
+        x] of the query's value L.
     draw : QueryDraw or None
         Sampling of the queries from a search log, if any.
     """
@@ -32,7 +33,7 @@ class Values:
 
     @classmethod
     def of(cls, target: Target, beliefs: GradeProbs) -> Values:
-        """Compute the moments of a target's values from grade probabilities."""
+        """Compute mean and variance of each query's value for a target under a grade model."""
         moments, pool = WHOLE.moments(target, beliefs), target.pool
         p = pool.query_probs
         if target.within is not None:
@@ -41,12 +42,18 @@ class Values:
 
     @property
     def performance(self) -> float:
-        """Performance that the model expects, R_θ = Σ p m."""
+        """Performance (mean value over queries) that the model expects, R_θ = Σ p m, with p and m those of each query.
+
+        p is the probability of a query, and m the mean of its value under the model.
+        """
         return float(self.query_probs @ self.means)
 
     @property
     def squares(self) -> Floats:
-        """Mean squared distance of each query's value from the performance, E[(L − R_θ)² | x], shape (n_queries,)."""
+        """Mean squared distance of each query's value L from the expected performance R_θ, shape (n_queries,).
+
+        It is E[(L − R_θ)²] under the model: the variance of L plus the squared distance of its mean.
+        """
         return np.asarray(self.variances + (self.means - self.performance) ** 2)
 
     @property
@@ -56,7 +63,10 @@ class Values:
 
     @property
     def explained(self) -> float:
-        """Share of S² explained by the model's predictions: Σ p (m − R_θ)² / S²; 0 if values do not vary."""
+        """Share of the variance S² between queries that the model's predictions explain; 0 if values do not vary.
+
+        It is Σ p (m − R_θ)² / S², with the probability p of a query, its predicted value m and R_θ = Σ p m.
+        """
         known = float(self.query_probs @ (self.means - self.performance) ** 2)
         return known / self.spread if self.spread > 0 else 0.0
 
@@ -67,16 +77,17 @@ class Values:
 
     @property
     def of_population(self) -> float:
-        """Variance added by the choice of the pool, S² / (N − 1), as in `population_variance`; infinite for one query.
+        """Variance that the choice of the pool adds to an estimate for the population; infinite for one query.
 
-        For queries sampled from a log: Σ (1 − π) p² E[(L − L_h)²], with L_h the mean of the query's stratum.
+        It is S² / (N − 1), with N the `size`. For queries sampled from a log it is Σ (1 − π) p² E[(L − L_h)²], with π
+        the probability of sampling the query and L_h the mean of its stratum.
         """
         if self.draw is not None:
             return float(((1 - self.draw.inclusion_probs) * self.query_probs**2) @ self._of_strata(self.draw))
         return self.spread / (self.size - 1.0) if self.size > 1.0 else math.inf
 
     def _of_strata(self, draw: QueryDraw) -> Floats:
-        """Compute the mean squared distance of each query's value from the mean of its stratum."""
+        """Compute the expected squared distance of each query's value from the mean of its stratum, (n_queries,)."""
         totals = np.bincount(draw.strata, self.query_probs, minlength=draw.sizes.size)
         sums = np.bincount(draw.strata, self.query_probs * self.means, minlength=draw.sizes.size)
         centres = np.divide(sums, totals, out=np.full(totals.size, self.performance), where=totals > 0)

@@ -66,11 +66,14 @@ def show_estimates(
 
     Parameters
     ----------
+    form : str
+        Output format: text for readers, else a format of rows.
     where : str
-        Date of the estimates, for readers.
+        For readers, the state of the judgments that the estimates use ("as of event 76"); "" to leave it out.
     beside : mapping, optional
-        The same as fields, for programs.
+        The same as columns, for programs.
     steps : NextSteps
+        Texts on what to do next.
     files : sequence of path
         Input files, logged with the estimates.
     """
@@ -97,14 +100,14 @@ def show_estimates(
 
 
 def _log(rows: list[dict[str, Any]], files: Sequence[str]) -> None:
-    """Log rows and their input files to MLflow."""
+    """Log rows and their input files as a run of MLflow, and report its name."""
     from activeeval.formats.mlflow import log
 
     say(f"logged to run {log(rows, artifacts=files)} of MLflow")
 
 
 def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) -> list[dict[str, Any]]:
-    """Build rows for programs; for JSON each with its cautions."""
+    """Build rows for programs, with the columns ``beside``; for JSON each with its cautions."""
     from activeeval.report.cautions import marked
     from activeeval.report.message_lookup import worded
 
@@ -117,7 +120,12 @@ def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) ->
 
 
 def _show(estimates: Estimates, where: str, grow: str, judge: str, onward: str) -> None:
-    """Print for a reader: sentences, a table, definitions of its terms, and the next step."""
+    """Print for a reader: sentences, a table, definitions of its terms, and the next step.
+
+    ``where`` is the state of the judgments ("as of event 76"), "" to leave it out. ``grow`` is the command that adds a
+    budget, with a placeholder ``{budget}``, ``onward`` the one that draws the next batch (adaptive depth); ``judge`` is
+    the text if items wait.
+    """
     for line in estimates.headline:
         show_text(line)
     if estimates.progress.waiting:
@@ -132,7 +140,7 @@ def _show(estimates: Estimates, where: str, grow: str, judge: str, onward: str) 
 
 
 def _early(estimates: Estimates) -> str:
-    """Write the sentence on items that wait, with the half-width to expect at the end."""
+    """Write the sentence on items that wait for a grade, with the half-width to expect once all are judged."""
     counts, first = estimates.progress, estimates.answers[0]
     text = (
         f"This is early: {counts.waiting:,} of {counted(sum(counts), 'item')} "
@@ -145,14 +153,17 @@ def _early(estimates: Estimates) -> str:
 
 
 def _growing(estimates: Estimates, grow: str) -> str:
-    """Write the command that adds the budget to decide undecided differences; "" if there is none."""
+    """Write the sentence with the command that adds the budget to decide undecided differences.
+
+    ``grow`` is the command with a placeholder for the budget. "" if no budget decides, or the sample cannot grow.
+    """
     more = [answer.needed.budget for answer in estimates.answers if answer.needed and answer.needed.can_grow]
     amounts = [amount for amount in more if amount]
     return f"`{grow.format(budget=f'{max(amounts):g}')}` adds what should decide." if grow and amounts else ""
 
 
 def show_findings(estimates: Estimates, form: str) -> None:
-    """Print the table of estimates; for more than two systems, one set of tables for each measure."""
+    """Print the table of estimates in a format; for more than two systems, a set of tables for each measure."""
     from activeeval.report.answer_sentences import table_of
 
     if estimates.places:
@@ -200,14 +211,17 @@ def _show_systems(estimates: Estimates, form: str) -> None:
 
 
 def _place_rows(title: str, systems: Sequence[Place], longest: int) -> list[dict[str, str]]:
-    """Format the possible ranks of systems as rows."""
+    """Format the possible ranks of systems as rows; ``title`` heads the first column.
+
+    Names of systems are shortened to at most ``longest`` characters.
+    """
     from activeeval.report.answer_sentences import short_name
 
     return [{title: short_name(place.system, longest)} | _place_cells(place, longest) for place in systems]
 
 
 def _place_cells(place: Place, longest: int) -> dict[str, str]:
-    """Format the possible ranks of one system."""
+    """Format the possible ranks of one system; names are shortened to at most ``longest`` characters."""
     from activeeval.report.answer_sentences import figures, some_names
 
     first, last = place.ranks
@@ -218,7 +232,7 @@ def _place_cells(place: Place, longest: int) -> dict[str, str]:
 
 
 def _marked(row: dict[str, str], answer: SampleAnswer) -> dict[str, str]:
-    """Mark the value of a difference with ``*`` if 0 is outside the interval."""
+    """Return the row of a difference without its measure, the value marked with ``*`` if 0 is outside the interval."""
     row.pop("measure")
     is_sure = answer.finding.verdict in ("better", "worse")
     return row | {"value": f"{row['value']}*" if is_sure else row["value"]}

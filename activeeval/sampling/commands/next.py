@@ -64,7 +64,7 @@ def next_(
 
 
 def _say(followed: NextBatch, path: str, sheets: tuple[str, ...], plan: SheetPlan, policy: str) -> None:
-    """Report the files written and the next command."""
+    """Report the files written, and the command to run next once they are judged."""
     if not followed.n_items:
         output.say(f"the sample is complete: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
         from activeeval.sampling.estimate import beyond
@@ -82,12 +82,20 @@ def _say(followed: NextBatch, path: str, sheets: tuple[str, ...], plan: SheetPla
 def next_command(
     path: str, sheets: Sequence[str], plan: SheetPlan | None = None, policy: str = "refuse", number: int = 2
 ) -> str:
-    """Write the command that draws a batch, onto a sheet that does not exist.
+    """Write the command that draws the next batch onto a sheet that does not exist yet.
 
     Parameters
     ----------
+    path : str
+        The sample.
+    sheets : sequence of str
+        Sheets of all batches so far.
     plan : SheetPlan, optional
-        Plan of the sheets so far.
+        Judges and overlap of the sheets so far.
+    policy : str
+        Rule for different grades by several judges.
+    number : int
+        Number of the batch, from which the sheet is named.
     """
     place, ending = Path(path), "".join(Path(sheets[0]).suffixes[-1:]) or ".csv"
     while os.path.exists(name := str(place.with_name(f"{place.stem}-{number}{ending}"))):

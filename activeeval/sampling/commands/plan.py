@@ -91,7 +91,7 @@ def plan(plot: str | None, form: str, **options: Any) -> None:
 
 
 def _paid(amount: Budget | Money, price: Price | None) -> Budget:
-    """Convert an amount of money to the budget it pays for; a budget passes unchanged."""
+    """Convert an amount of money to the budget that it pays for, and report it; a budget passes unchanged."""
     from activeeval.sampling.prices import paid_budget
 
     budget = paid_budget(amount, price)
@@ -101,7 +101,7 @@ def _paid(amount: Budget | Money, price: Price | None) -> Budget:
 
 
 def _show(result: Plan | SegmentPlan | FilesPlan, form: str) -> None:
-    """Print a plan of any kind."""
+    """Print a plan of any kind in an output format (``form``)."""
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.segment_plan import SegmentPlan
 

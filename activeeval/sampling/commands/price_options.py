@@ -50,7 +50,7 @@ price_option = click.option(
 
 
 def say_costs(price: Price | None, n_judgments: int, what: str = "judgments") -> None:
-    """Print the price of some judgments on stderr, if known."""
+    """Print on stderr the price and duration of some judgments, which the text calls ``what``, if known."""
     from activeeval.sampling.prices import priced
 
     if costs := priced(price, n_judgments, what):

@@ -178,13 +178,16 @@ def _say_price(sample: DrawnSample, plan: SheetPlan, price: Price | None) -> Non
 
 
 def _gradings(sample: DrawnSample, plan: SheetPlan) -> int:
-    """Count the rows to fill in: an item on the sheets of all judges has several."""
+    """Count the grades to fill in: an item of the overlap has one on the sheet of each judge."""
     n_items = len(sample.pairs)
     return n_items + min(plan.overlap or 0, n_items) * max(len(plan.judges) - 1, 0)
 
 
 def _next_step(sample: DrawnSample, out: str, plan: SheetPlan) -> str:
-    """Write the commands that read the sample and its sheets."""
+    """Write the sentence with the command that reads the sample and its sheets, or draws the next batch.
+
+    ``out`` is the file of the sample.
+    """
     from activeeval.core.judgments.judging import ByComparisons
 
     match sample.campaign.judging:
@@ -199,7 +202,7 @@ def _next_step(sample: DrawnSample, out: str, plan: SheetPlan) -> str:
 
 
 def _policy(sample: DrawnSample, plan: SheetPlan) -> str:
-    """Write the option --policy for sheets that share items, "" without shared items."""
+    """Write the option --policy, which sheets with an overlap need (items that all judges grade); "" without one."""
     from activeeval.sampling.policies import policy_that_works
 
     if not plan.overlap:
@@ -209,7 +212,7 @@ def _policy(sample: DrawnSample, plan: SheetPlan) -> str:
 
 
 def _plan(sheet: str, force: bool, options: dict[str, Any]) -> SheetPlan:
-    """Remove the options of sheets from `options`, and build the plan of the sheets."""
+    """Remove the options of sheets from ``options``, and build the plan (path, judges, guide) of the sheets."""
     names = ("judges", "overlap", "grade_names", "guidelines")
     return sheet_options.planned(sheet, **{name: options.pop(name) for name in names}, force=force)
 
@@ -220,7 +223,7 @@ def _listed(plan: SheetPlan) -> str:
 
 
 def _check_files(out: str, plan: SheetPlan, force: bool, *texts: str | None) -> None:
-    """Raise if the files of the sample and its sheets cannot be written."""
+    """Raise InputError if a file of the sample or its sheets has a wrong name, or exists and ``force`` is not set."""
     _check_sheet(out, plan, *texts)
     output.check_new(out, (), force)
 
@@ -240,7 +243,7 @@ def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
 def _write(
     sample: DrawnSample, out: str, plan: SheetPlan, documents: str | None, queries: str | None, whence: str
 ) -> None:
-    """Write the sample and its sheets, and report the files."""
+    """Write the sample and its sheets, and report the files; ``whence`` says how the sample came about."""
     from activeeval.sampling.draw import with_texts
 
     named, texts = with_texts(sample, plan.path, documents, queries, output.say_note)

@@ -56,7 +56,10 @@ def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def pool_in_files(options: dict[str, Any]) -> Choices | None:
-    """Remove the values of `files_options` from `options` and convert them; None if no pool in files is given."""
+    """Remove the values of `files_options` from ``options`` and convert them; None without a pool in files.
+
+    Raise ChoiceError if they contradict each other.
+    """
     from activeeval.inputs.choices import Choices
 
     chosen = Choices(**{name: options.pop(name) for name in FILES})
@@ -65,9 +68,10 @@ def pool_in_files(options: dict[str, Any]) -> Choices | None:
 
 
 def requested(options: dict[str, Any], queries: str | None = None) -> tuple[Choices, SampleRequest]:
-    """Convert the values of `drawing_options` to choices and a request; draw a random seed if none is given.
+    """Convert the values of `drawing_options` to choices (of the pool) and a request; by default the seed is random.
 
-    ``queries`` is the table of the queries' texts, which may also be one of `queries draw`.
+    ``queries`` is a table of the queries' texts; it may have been written by the command `queries draw`, and then also
+    tells how the queries represent their log.
     """
     from activeeval.inputs.choices import Choices
     from activeeval.inputs.traffic import drawn_among

@@ -72,7 +72,7 @@ def planned(
     *,
     force: bool = False,
 ) -> SheetPlan:
-    """Convert the options of a sheet to a plan, and check that its files can be written."""
+    """Convert the options of a sheet to a plan; raise InputError if they do not fit, or files cannot be written."""
     from activeeval.formats.suffixes import SHEETS
     from activeeval.sampling.sheets import sheet_plan
 

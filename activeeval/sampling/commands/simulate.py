@@ -84,7 +84,7 @@ def simulate(plot: str | None, form: str, **options: Any) -> None:
 
 
 def _say_of_budgets(trial: Trial) -> None:
-    """Report budgets left out, methods that keep their own interval, and queries with too large weights."""
+    """Report, before a simulation, budgets left out, methods that keep their own interval, and too large weights."""
     interval = click.get_current_context().params["interval"]
     names = [name for name, design in trial.designs.items() if design.scheme.interval(interval) != interval]
     if names and trial.contest is None:
@@ -97,7 +97,10 @@ def _say_of_budgets(trial: Trial) -> None:
 
 
 def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:
-    """Report for each method the budgets at which its intervals cover too rarely, and if low spread is the cause."""
+    """Report for each method the budgets at which its intervals cover too rarely, and whether low spread is the cause.
+
+    Low spread means that many replays showed less variance than the design planned.
+    """
     from activeeval.report.rows import amount
 
     for method in dict.fromkeys(s.method for s in summaries):
