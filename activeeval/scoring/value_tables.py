@@ -223,9 +223,7 @@ def _decisions(
     return decided_by_queries(estimates, list(pairs.values()), request)
 
 
-def _paired(
-    metric: str, before: MetricTable, after: MetricTable, say: Callable[[Note | Caution], object]
-) -> QueryValues:
+def _paired(metric: str, before: MetricTable, after: MetricTable, say: Callable[[Note], object]) -> QueryValues:
     """Pair the values of the queries that both tables have, and note the others."""
     old, new = before.of(metric), after.of(metric)
     both = [query for query in new if query in old]

@@ -198,7 +198,7 @@ def test_queries_that_the_runs_lack_are_said(call, month, folder):
         ({}, "queries draw may.csv --n 9 --out r.csv --strata segments", 2, "--strata segments: may.csv has no column"),
         ({"x.csv": "query,count\na,0\n"}, "queries draw x.csv --n 9 --out r.csv", 1, "x.csv:2: column count: holds 0"),
         ({"x.csv": "query,count\n"}, "queries draw x.csv --n 9 --out r.csv", 1, "x.csv: the table holds no rows"),
-        ({}, "score t.qrels new.run DCG --queries may.csv", 1, "may.csv:1: no column query_id, expected queries"),
+        ({}, "score t.qrels new.run DCG --queries may.csv", 1, "may.csv:1: no id column in: query, count"),
         ({}, "score q.qrels a.run DCG --queries q.csv", 1, "q.csv: query 'q1' of the pool is not among those drawn"),
         ({}, "score t.qrels new.run DCG --versus old.run --test wilcoxon --queries q.csv", 1, "--test wilcoxon weighs"),
         ({}, "compare old.run new.run --campaign w --queries q.csv", 2, "--queries goes with --qrels, not with"),

@@ -97,8 +97,8 @@ def compare(
     form: str,
     **options: Any,
 ) -> None:
-    """Decide whether the run NEW is worse than OLD: by judgments (--qrels), by a judged sample (--sample, --sheet), by
-    a campaign (--campaign), by values per query computed elsewhere (--values), or by clicks (--interleaved).
+    """Decide whether the run NEW is worse than OLD: by judgments, a judged sample, a campaign, values per query
+    computed elsewhere, or clicks.
 
     The value is NEW less OLD. The verdict is the first of these that holds: equal, the lists are the same; worse, the
     interval lies below 0 and the value is at or below minus the margin; equivalent, the interval lies within ± the
