@@ -111,7 +111,6 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "user_study": ("Top-k labelling by simulated people", user_study.markdown),
     "topk_ties": ("Top-k truths with ties, by order of arrival", topk_ties.markdown),
     "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
-    "campaigns": ("Campaigns in the store, by unreliable judges", sections_of),
     "looking": ("Looking at a stored campaign", sections_of),
     "house": ("How the house stands", sections_of),
     "durability": ("What the store promises", durability.markdown),

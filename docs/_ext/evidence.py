@@ -96,7 +96,7 @@ TOPICS = {
     "durability": Topic(
         title="Durability",
         about="The store and the judging page under kills, failing disks and load, on SQLite and PostgreSQL.",
-        sections=("What the store promises", "The judging page", "Campaigns in the store"),
+        sections=("What the store promises", "The judging page"),
     ),
 }  # fmt: skip
 
