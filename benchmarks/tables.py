@@ -87,10 +87,6 @@ def _origin(result: Result) -> str:
     )
 
 
-def _scaling(result: Result) -> str:
-    return f"{sections_of(result)}\n\n![time and memory over size](results/scaling.svg)"
-
-
 def _engines(result: Result) -> str:
     beside = (stored(RESULTS / f"engines-{name}.json") or None for name in ("small", "large", "depth"))
     return engines_report.markdown(result, *beside)
@@ -117,7 +113,6 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "page": ("The judging page on SQLite", sections_of),
     "page-postgresql": ("The judging page on PostgreSQL", sections_of),
     "sample-size": ("Size and time of a sample's file", sections_of),
-    "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "engines": ("A pool in files, gone over by engines", _engines),
     "kernels": ("Kernels, readers, start", sections_of),
 }

@@ -90,8 +90,8 @@ TOPICS = {
     ),
     "performance": Topic(
         title="Performance",
-        about="Kernels, readers, start-up; pools in chunks and in files; engines; what a sample's file takes.",
-        sections=("Kernels", "Pools of 10", "A pool in files", "Size and time", "Looking at a stored", "How the house"),
+        about="Kernels, readers, start-up; pools in files; engines; what a sample's file takes.",
+        sections=("Kernels", "A pool in files", "Size and time", "Looking at a stored", "How the house"),
     ),
     "durability": Topic(
         title="Durability",
