@@ -81,7 +81,7 @@ TOPICS = {
     "planning": Topic(
         title="Planning",
         about="What was planned beside what came: half-widths, ranges, pilots, segments, effective sample sizes.",
-        sections=("What is planned", "Half-widths by segment", "Forecasts of a half-width", "How right effective"),
+        sections=("What is planned", "Half-widths by segment", "How right effective"),
     ),
     "nights": Topic(
         title="Nights",
@@ -91,7 +91,7 @@ TOPICS = {
     "performance": Topic(
         title="Performance",
         about="Kernels, readers, start-up; pools in files; engines; what a sample's file takes.",
-        sections=("Kernels", "A pool in files", "Size and time", "Looking at a stored", "How the house"),
+        sections=("Kernels", "A pool in files", "Size and time", "How the house"),
     ),
     "durability": Topic(
         title="Durability",
