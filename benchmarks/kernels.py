@@ -19,7 +19,7 @@ import numpy as np
 from activeeval import DCG, ERR, QueryPool, Rankings
 from activeeval.core.pool.generated import GRADE_QUANTILES, WEIGHTS, noisy_scores, ranked_by_expected_grade
 from activeeval.core.types import sealed
-from benchmarks import loops, readers, short_commands, start
+from benchmarks import readers, short_commands, start
 from benchmarks.frame.experiment import Experiment
 from benchmarks.frame.processes import apart
 from benchmarks.frame.report import figure
@@ -176,10 +176,6 @@ EXPERIMENT = Experiment(
         "moments": (
             "Moments of an MSLR-sized pool",
             lambda o: time_moments(size_of(o), 3 if o.quick else 9, np.random.default_rng(o.seed)),
-        ),
-        "loops": (
-            "Cascade comparison against the O(n²) loop, both compiled, random orders",
-            lambda o: loops.time_loops(o.quick, np.random.default_rng(o.seed)),
         ),
         "readers": ("Reading LETOR text", lambda o: readers.time_readers(20 if o.quick else 200)),
         "grades": ("Reading grades of machines", lambda o: readers.time_grades(is_quick=o.quick)),

@@ -55,7 +55,7 @@ TOPICS = {
     "peers": Topic(
         title="Peers",
         about="Speed and precision beside other software, and beside the field's own ways to sample.",
-        sections=("Speed and precision beside the peers",),
+        sections=("Speed beside the peers",),
         files=("baselines.md",),
     ),
     "active-evaluation": Topic(
