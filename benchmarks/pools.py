@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,13 @@ class JudgedPool:
     def truth(self, target: Target) -> float:
         """Compute the value of a target over the pool with all labels."""
         return float(target.pool.query_probs @ target.values(self.inputs.grades))
+
+    def part(self, queries: NDArray[np.int64]) -> JudgedPool:
+        """Return the part of some queries."""
+        items = self.inputs.pool.subset(queries)[1]
+        inputs = self.inputs.of_queries(queries)
+        beliefs = replace(self.beliefs, probs=self.beliefs.probs[items])
+        return replace(self, inputs=inputs, second=self.second.restricted_to(inputs.pool, items), beliefs=beliefs)
 
 
 def judged(design: Design, grades: NDArray[np.int64], seed: Any, budget: float | None = None, **more: Any) -> Campaign:

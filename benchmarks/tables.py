@@ -21,11 +21,11 @@ from benchmarks import (
     efficiency_report,
     engines_report,
     gate_intervals,
-    nights,
     planning,
     segments,
     topk_ties,
     user_study,
+    watched,
 )
 from benchmarks.adaptation import pictures as adaptation_pictures, report as adaptation
 from benchmarks.frame.experiment import RESULTS, stored
@@ -103,7 +103,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "adaptation": ("Boosted trees adapted to clicks", adaptation.markdown),
     "user_study": ("Top-k labelling by simulated people", user_study.markdown),
     "topk_ties": ("Top-k truths with ties, by order of arrival", topk_ties.markdown),
-    "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
+    "nights": ("Thirty nights of a watch", watched.markdown),
     "house": ("How the house stands", sections_of),
     "durability": ("What the store promises", durability.markdown),
     "page": ("The judging page on SQLite", sections_of),

@@ -86,7 +86,7 @@ TOPICS = {
     "nights": Topic(
         title="Nights",
         about="Index updates from night to night: labels, coverage, alarms, delays.",
-        sections=("Ten nights",),
+        sections=("Thirty nights",),
     ),
     "performance": Topic(
         title="Performance",
