@@ -6,9 +6,8 @@ of what judging a pool whole costs; other methods, models, overheads and budgets
 labels look at each, as in campaigns. The generated pool has 2,000 queries of 120 items on average. Passive is
 Algorithm 1 with q = p and full lists, simulated too.
 Stores every row in benchmarks/results/efficiency.json and the tables in benchmarks/results/efficiency.md, beside the
-limit (`activeeval.core.simulation.Summary`), the best that a peer offers (benchmarks.peer_efficiency, run it before)
-and the rows of the yardstick in benchmarks/results/efficiency-poisson.json: Poisson samples of the same rates, as they
-were before levels took their place. Rows of other questions that are stored already are kept.
+limit (`activeeval.core.simulation.Summary`) and the best that a peer offers (benchmarks.peer_efficiency, run it
+before). Rows of other questions that are stored already are kept.
 """
 
 from __future__ import annotations
@@ -89,10 +88,8 @@ def _row(summary: Summary, passive: Summary) -> Row:
 
 
 def report(result: Row) -> str:
-    """Write the tables, beside what is stored of the yardstick and of peers."""
-    nothing: Row = {"rows": []}
-    beside = (nothing | stored(RESULTS / f"{name}.json") for name in ("efficiency-poisson", "peer-efficiency"))
-    return markdown(result, *beside)
+    """Write the tables, beside what is stored of peers."""
+    return markdown(result, {"rows": []} | stored(RESULTS / "peer-efficiency.json"))
 
 
 def measure(options: argparse.Namespace) -> Row:

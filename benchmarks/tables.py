@@ -1,4 +1,4 @@
-"""RESULTS.md, a table of efficiencies and the paper's figures from the stored JSON: ``python -m benchmarks.tables``.
+"""RESULTS.md and the papers' figures from the stored JSON: ``python -m benchmarks.tables``.
 
 Nothing is copied by hand; README takes the table of `benchmarks.headlines` as it is.
 
@@ -18,7 +18,6 @@ from benchmarks import (
     durability,
     effective_sample_size,
     efficiency,
-    efficiency_report,
     engines_report,
     gate_intervals,
     planning,
@@ -53,9 +52,6 @@ def texts(results: Path = RESULTS, notes: Path = NOTES) -> dict[str, str]:
             parts.append(f"## {title}\n\n{_origin(result)}\n\n{render(result)}")
     made = {"../RESULTS.md": "\n\n".join(parts)}
     made |= {f"{name}.md": render(one) for name, render in FILES.items() if (one := stored(results / f"{name}.json"))}
-    if result := stored(results / "efficiency.json"):
-        peer = stored(results / "peer-efficiency.json") or {"rows": []}
-        made["readme-table.md"] = efficiency_report.readme_table(result, peer)
     return {name: f"{text}\n" for name, text in made.items()}
 
 
