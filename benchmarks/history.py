@@ -13,13 +13,12 @@ import argparse
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from activeeval import METHODS, QueryPool, Rankings
+from activeeval import METHODS
 from activeeval.core.design.histories import LOOKS
 from activeeval.core.simulation import replicate
 from activeeval.formats.text.trec import Run
@@ -29,12 +28,11 @@ from benchmarks.frame.experiment import Experiment, Row, spread
 from benchmarks.frame.report import figure
 from benchmarks.graders import DL21, TOP, beliefs_of, dl21
 from benchmarks.machine import data_folder
-from benchmarks.pools import CASES, JudgedPool, generated, mq2008, ohsumed, ranked_by_model
+from benchmarks.pools import CASES, JudgedPool, mq2008, ohsumed
 
 MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP", "R@20")
 OVERHEADS, SHARES, SEED = (0.0, 5.0), (0.1, 0.2), 1
 BELIEFS = {"good": "forest", "uniform": "uniform", "reversed": "reversed"}
-FEW, LONGEST = 200, 50
 BELOW, ROUNDING, COVERED, ENOUGH = 2.5, 1e-24, 0.9, 100
 BARS = {
     "MQ2008": {"good": 1.6, "uniform": 1.55, "reversed": 1.5},
@@ -118,37 +116,6 @@ def _compared(
             yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["off"]}
 
 
-def shop() -> JudgedPool:
-    """Return the generated pool's 2,000 queries with 50 items at most: a query has to fit a small budget alone."""
-    whole = generated(n_queries=2200)
-    pool = whole.inputs.pool
-    numbers = np.arange(pool.n_items) - pool.query_offsets[pool.item_queries]
-    kept = np.flatnonzero(numbers < LONGEST)
-    offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(pool.query_offsets), LONGEST))))
-    cut = QueryPool(pool.query_texts.tolist(), offsets, pool.item_texts[kept].tolist())
-    beliefs = replace(whole.beliefs, probs=np.ascontiguousarray(whole.beliefs.probs[kept]))
-    inputs = Inputs(cut, (Rankings.empty(cut),), whole.inputs.grades[kept], whole.inputs.features[kept])
-    return ranked_by_model("shop", inputs, beliefs, whole.max_grade)
-
-
-def few(options: argparse.Namespace) -> list[Row]:
-    """Count the queries that a fixed number of judgments reaches, and measure 95 % intervals."""
-    out = []
-    for pool in (mq2008(data_folder()), shop()):
-        target, method = pool.target("nDCG@10", "one ranking", 0.0), METHODS["depth"]
-        asked = pool.beliefs.for_method(method, pool.max_grade + 1)
-        for looks in ("off", *options.looks):
-            design = method.looking(looks).design(target, **asked)
-            run = replicate(design, pool.inputs.grades, [FEW], options.repetitions, SEED)
-            errors = run.values - pool.truth(target)
-            covers = float((np.abs(errors) <= run.half_widths()).mean())
-            half_width, rmse = float(np.median(run.half_widths())), float(np.sqrt((errors**2).mean()))
-            what = f"{FEW} judgments of nDCG@10, {pool.name}, looks {looks}"
-            out.append(figure(what, float(run.n_queries.mean()), "queries", coverage=covers, rmse=rmse))
-            out.append(figure(f"{what}: median half-width", half_width, ""))
-    return out
-
-
 def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
     """Return geometric means over cells with the bars, how many cells are below 1, and coverage."""
     out = []
@@ -208,8 +175,7 @@ def compare(options: argparse.Namespace) -> Row:
     """Compare on the chosen collections, under every model."""
     options.measure, options.looks = options.measure or ["nDCG@10"], options.looks or ["each"]
     rows = spread(cells, ((name, model, options) for name, model in product(options.collection, BELIEFS)), options.jobs)
-    figures = figures_of(rows, options)
-    return {"figures": figures, "few": few(options) if "nDCG@10" in options.measure else [], "rows": rows}
+    return {"figures": figures_of(rows, options), "rows": rows}
 
 
 EXPERIMENT = Experiment(
