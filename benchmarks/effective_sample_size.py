@@ -27,12 +27,10 @@ from activeeval.core.estimation.effective import value_variance
 from activeeval.core.measures.ranking_checks import checked_grades
 from activeeval.core.pool import key_of, known_digest, pool_hashes
 from activeeval.core.simulation.replications import repetition_seeds
-from activeeval.inputs.choices import Choices
 from activeeval.inputs.chosen_inputs import from_letor
-from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import believe
-from activeeval.inputs.prepared_case import prepare
 from benchmarks.coverage import MODELS
+from benchmarks.few_topics import robust03
 from benchmarks.frame.experiment import Experiment, Row, spread
 from benchmarks.frame.report import table
 from benchmarks.machine import data_folder
@@ -58,20 +56,6 @@ def mslr_excerpt() -> JudgedPool:
         inputs = from_letor(paths[:1], [[zeros.name]], train=paths[1:])
     beliefs = believe(inputs, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
     return ranked_by_model("MSLR excerpt", inputs, beliefs, 4)
-
-
-def robust03() -> JudgedPool:
-    """Return 60 of the track's 100 topics and two of its runs; a forest on the other runs learns on 40."""
-    home = data_folder() / "trec-robust03"
-    runs = {path.name.split(".")[1]: str(path) for path in sorted((home / "runs").glob("input.*.gz"))}
-    first, second = runs.pop("pircRBa1"), runs.pop("THUIRr0301")
-    given = {"qrels": str(home / "robust03_qrels.txt.gz"), "runs": [first], "versus_run": second}
-    choices = Choices(**given, pool_runs=list(runs.values()), train=(0.4,), unjudged="irrelevant", pool_depth=50)
-    case = prepare(choices, use_labels=True)
-    own = case.inputs
-    inputs = Inputs(own.pool, (own.ranking,), np.maximum(own.grades, 0), own.features)
-    assert own.versus is not None
-    return JudgedPool("Robust03", inputs, own.versus, case.beliefs, case.max_grade)
 
 
 LOADERS: dict[str, Callable[[], JudgedPool]] = {

@@ -29,7 +29,7 @@ from activeeval.sampling.contests import Contest
 from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder
-from benchmarks.pools import scores_file
+from benchmarks.pools import mq2008_files
 
 SHARES = {"MQ2008": ("10%",), "Robust 2003": ("10%", "40%")}
 AT_TEN = ("DCG@10", "ERR@10", "nDCG@10")
@@ -44,9 +44,9 @@ def mq2008(overhead: float, model: str) -> PreparedCase:
     """Return the case of the 8 rankers, each on its test parts."""
     home = data_folder() / "mq2008"
     rankers = sorted(path for path in (home / "rankers").iterdir() if path.is_dir())
-    scores = [str(scores_file(home, ranker.name, fold)) for ranker in rankers for fold in (3, 4, 5, 1)]
-    letor, train = [str(home / f"S{part}.txt.gz") for part in (2, 3, 4, 5)], [str(home / "S1.txt.gz")]
-    choices = Choices(letor=letor, scores=scores, train=train, overhead=overhead, model=model, seed=1)
+    scores = [path for ranker in rankers for path in mq2008_files(ranker.name)[1:]]
+    train, *letor = mq2008_files()
+    choices = Choices(letor=letor, scores=scores, train=[train], overhead=overhead, model=model, seed=1)
     return prepare(choices, use_labels=True)
 
 

@@ -28,6 +28,8 @@ REMOVED = 0.1
 CASES = ("one ranking", "two rankers", "index update")
 OVERHEADS = (0.0, 1.0, 5.0)
 RANKERS = ("RankBoost", "ListNet")
+MQ2008 = {"S1": 2, "S2": 3, "S3": 4, "S4": 5, "S5": 1}
+"""The parts of MQ2008, each with the fold whose test part it is."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,14 @@ def judged(design: Design, grades: NDArray[np.int64], seed: Any, budget: float |
 def scores_file(home: Path, ranker: str, fold: int) -> Path:
     """Find the scores of a published ranker on the test part of a fold."""
     return next((home / "rankers" / ranker).glob(f"Fold{fold}.*"))
+
+
+def mq2008_files(ranker: str = "") -> list[str]:
+    """List the parts of MQ2008, or the scores of a published ranker on each, which it did not learn from."""
+    home = data_folder() / "mq2008"
+    return [
+        str(scores_file(home, ranker, fold) if ranker else home / f"{part}.txt.gz") for part, fold in MQ2008.items()
+    ]
 
 
 def _from_files(name: str, paths: list[Path], folds: Sequence[int], train: list[Path]) -> JudgedPool:

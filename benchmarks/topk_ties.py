@@ -22,13 +22,12 @@ import numpy as np
 from activeeval import QueryPool, Rankings, kERR, kNDCG
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.text.letor import read_letor
-from activeeval.formats.text.scores import read_scores
+from activeeval.formats.text.scores import read_scores_of
 from activeeval.topk import TopKLabelling
 from activeeval.topk.assessors import Assessor, Assessors
 from benchmarks.frame.experiment import RESULTS, Experiment
 from benchmarks.frame.report import figure, section_tables
-from benchmarks.machine import data_folder
-from benchmarks.pools import scores_file
+from benchmarks.pools import mq2008_files
 
 RANKERS = ("ListNet", "RankBoost")
 CUTOFF = 10
@@ -45,25 +44,13 @@ class Judged(NamedTuple):
 
 def judged(k: int, seed: int) -> Judged:
     """Return MQ2008, each ranker out of its fold."""
-    home, ids, sizes, docs, grades = data_folder() / "mq2008", [], [], [], []
-    scores: list[list[Floats]] = [[] for _ in RANKERS]
-    for fold in range(1, 6):
-        letor = read_letor(home / f"S{(fold + 3) % 5 + 1}.txt.gz", features=False)
-        pool = letor.pool()
-        kept = np.flatnonzero(np.diff(pool.query_offsets) > k)
-        items = np.flatnonzero(np.isin(pool.item_queries, kept))
-        ids.append(pool.query_ids[kept])
-        sizes.append(np.diff(pool.query_offsets)[kept])
-        docs.append(pool.item_ids[items])
-        grades.append(letor.grades[items])
-        for name, held in zip(RANKERS, scores, strict=True):
-            held.append(read_scores(scores_file(home, name, fold))[items])
-    offsets = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
-    pool = QueryPool(np.concatenate(ids), offsets, np.concatenate(docs))
-    known = np.concatenate(grades).astype(np.float64)
+    letor = read_letor(mq2008_files(), features=False)
+    whole = letor.pool()
+    pool, items = whole.subset(np.flatnonzero(np.diff(whole.query_offsets) > k))
+    known = letor.grades[items].astype(np.float64)
     seen = known + NOISE * np.random.default_rng(seed).standard_normal(known.size)
-    rankings = [Rankings.from_scores(pool, np.concatenate(held)) for held in scores]
-    return Judged(pool, rankings, {"grades": known, "margin": seen})
+    scores = (read_scores_of(mq2008_files(name), letor)[items] for name in RANKERS)
+    return Judged(pool, [Rankings.from_scores(pool, each) for each in scores], {"grades": known, "margin": seen})
 
 
 def truths(case: Judged, kind: str, k: int, seed: int) -> tuple[Ints, Ints, int]:

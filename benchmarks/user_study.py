@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,13 +27,13 @@ from activeeval.core.judgments.agreement import RELATIONS, PreferenceAgreement
 from activeeval.core.judgments.coefficient_intervals import Coefficient
 from activeeval.core.judgments.coefficients import chi_squared
 from activeeval.formats.text.letor import read_letor
-from activeeval.formats.text.scores import read_scores
+from activeeval.formats.text.scores import read_scores_of
 from activeeval.topk import TopKLabelling, expected_comparisons
 from activeeval.topk.assessors import Assessor, Assessors
 from benchmarks.frame.experiment import RESULTS, Experiment, Row
 from benchmarks.frame.report import figure, section_tables, table
 from benchmarks.machine import data_folder
-from benchmarks.pools import scores_file
+from benchmarks.pools import mq2008_files
 
 N_QUERIES, N_DOCUMENTS, K, N_ASSESSORS, N_FOLDS, N_GRADES = 50, 50, 10, 5, 5, 5
 PUBLISHED = {
@@ -176,15 +177,12 @@ def _count(n: int, k: int, seed: int, transitive: bool) -> int:
 
 def mq2008_rows(seed: int, ranker: str = "ListNet") -> Iterator[Row]:
     """Yield comparisons on MQ2008 by the order of arrival; a judge goes by the grades and answers ties with a tie."""
-    home = data_folder() / "mq2008"
+    letor = read_letor(mq2008_files(), features=False)
+    scores = read_scores_of(mq2008_files(ranker), letor)
     for k in DEPTHS:
         counts: dict[str, list[int]] = {"random order": [], f"{ranker}'s order": [], "order of the grades": []}
-        for fold in range(1, 6):
-            letor = read_letor(home / f"S{(fold + 3) % 5 + 1}.txt.gz", features=False)
-            scores = read_scores(scores_file(home, ranker, fold))
-            for first, last in zip(letor.query_offsets[:-1].tolist(), letor.query_offsets[1:].tolist(), strict=True):
-                if last - first <= k:
-                    continue
+        for first, last in pairwise(letor.query_offsets.tolist()):
+            if last - first > k:
                 grades, own = letor.grades[first:last], scores[first:last]
                 orders = ("random", np.argsort(-own, kind="stable"), np.argsort(-grades, kind="stable"))
                 for name, order in zip(counts, orders, strict=True):

@@ -19,6 +19,7 @@ from activeeval import QueryPool, Rankings, top_k_grades
 from activeeval.core.pool import hashed_uniforms, pool_hashes
 from activeeval.formats.text.letor import LetorData, read_letor
 from activeeval.formats.text.scores import read_scores
+from benchmarks.pools import MQ2008
 
 SEED = 2012
 HELD_BACK = (2, 3, 5, 6, 7, 9, 11, 13, 15, 17, 19)
@@ -72,9 +73,7 @@ class Collection:
 
 def mq2008(folder: Path) -> Collection:
     """Parts S1 … S5, k = 5, as half of its queries have ten items at most; the folds are LETOR's own."""
-    return _of_rankers(
-        folder / "mq2008", [(f"S{part}.txt.gz", 1 if part == 5 else part + 1) for part in range(1, 6)], 5
-    )
+    return _of_rankers(folder / "mq2008", [(f"{part}.txt.gz", fold) for part, fold in MQ2008.items()], 5)
 
 
 def ohsumed(folder: Path) -> Collection:
@@ -116,7 +115,7 @@ PUBLISHED = ("mq2008", "ohsumed")
 def published_scores(name: str, ranker: str, folder: Path) -> np.ndarray:
     """Return a published ranker's score of each item of a collection, of LETOR's folds."""
     home = folder / name / "rankers" / ranker
-    folds = (2, 3, 4, 5, 1) if name == "mq2008" else (1, 2, 3)
+    folds = MQ2008.values() if name == "mq2008" else (1, 2, 3)
     scores = np.concatenate([read_scores(next(home.glob(f"Fold{fold}.*"))) for fold in folds])
     collection = COLLECTIONS[name](folder)
     return scores[collection.source_rows]
