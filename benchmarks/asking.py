@@ -10,7 +10,6 @@ Stores benchmarks/results/asking.json.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -23,7 +22,7 @@ from activeeval.core.planning import Planner
 from activeeval.core.simulation import simulate
 from activeeval.inputs.grader_values import read_graders
 from activeeval.inputs.loading import from_tables, on_scale, sampled_measure
-from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.experiment import Experiment, Options, spread
 from benchmarks.frame.report import figure
 from benchmarks.graders import PAIRS, SEED, SHARE, TOP, USELESS, Row, beliefs_of, dl21
 
@@ -113,7 +112,7 @@ def _means(rows: Sequence[Row]) -> dict[str, tuple[float, float]]:
     return out
 
 
-def measure(options: argparse.Namespace) -> Row:
+def measure(options: Options) -> Row:
     """Work on every pair of runs."""
     rows = spread(cells, ((k, options.measure, options.repetitions) for k in range(len(PAIRS))), options.jobs)
     return {"figures": figures_of(rows), "rows": rows}

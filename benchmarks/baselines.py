@@ -19,7 +19,6 @@ kept.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -33,7 +32,7 @@ from benchmarks import document_samples, efficiency
 from benchmarks.baselines_report import KEYS, POOLING, REGRESSION, Row, markdown
 from benchmarks.document_samples import best_ranks
 from benchmarks.efficiency import MODELS, SHARE, believed
-from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.experiment import Experiment, Options, spread
 from benchmarks.peer_efficiency import whole_queries
 from benchmarks.pools import CASES, OVERHEADS, JudgedPool, load
 
@@ -45,12 +44,12 @@ Found = tuple[str, str, Floats, float]
 """What a baseline says in one configuration: both by name, estimates (repetitions,), and what it spent on average."""
 
 
-def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespace) -> list[Row]:
+def rows_of(pool: JudgedPool, measure: str, case: str, options: Options) -> list[Row]:
     """Return a row for our default and for each baseline's best configuration, by overhead and model."""
     started, rows, target = time.perf_counter(), [], pool.target(measure, case, 0.0)
     drawn = list(drawn_documents(target, pool, options.repetitions, options.seed))
     beliefs = {model: believed(pool, model) for model in options.model}
-    asked = argparse.Namespace(method=None, share=[options.share], repetitions=options.repetitions, seed=options.seed)
+    asked = Options(method=None, share=[options.share], repetitions=options.repetitions, seed=options.seed)
     for overhead in options.overhead:
         for own in efficiency.rows_of(pool, beliefs, (measure, case, overhead), asked):
             where = {key: own[key] for key in KEYS}
@@ -83,7 +82,7 @@ def drawn_documents(
 
 
 def best_of(
-    where: Row, own: Row, pool: JudgedPool, beliefs: GradeBeliefs, drawn: Sequence, options: argparse.Namespace
+    where: Row, own: Row, pool: JudgedPool, beliefs: GradeBeliefs, drawn: Sequence, options: Options
 ) -> Iterator[Row]:
     """Return the row of each baseline's best configuration on one question."""
     target = pool.target(where["measure"], where["case"], where["overhead"])
@@ -144,7 +143,7 @@ def figures(errors: Floats, own: Row) -> Row:
     return {"efficiency": ratio, "efficiency_se": float(ratio * error)} | bias
 
 
-def measure_all(options: argparse.Namespace) -> Row:
+def measure_all(options: Options) -> Row:
     """Run the chosen questions."""
     rows = []
     for name in options.pool:

@@ -9,7 +9,6 @@ summary leaves them out. Each cell has a seed of its own, made from its name.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -18,7 +17,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import Target
 from activeeval.core.design.methods import default_method
@@ -26,6 +24,7 @@ from activeeval.core.errors import BudgetError
 from activeeval.core.estimation import INTERVALS, half_widths
 from activeeval.core.results import MORE_SPREAD
 from activeeval.core.simulation import Replications, replicate
+from activeeval.core.types import Bools, Floats, Ints
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
 from benchmarks.coverage_cells import (
     CASES,
@@ -39,11 +38,10 @@ from benchmarks.coverage_cells import (
 )
 from benchmarks.coverage_report import FEW_DEGREES, LESS_SPREAD, markdown
 from benchmarks.few_topics import POOLS_OF_FEW
-from benchmarks.frame.experiment import RESULTS, Experiment, spread, stored
+from benchmarks.frame.experiment import RESULTS, Experiment, Options, spread, stored
 from benchmarks.pools import JudgedPool, load
 from benchmarks.special_pools import SPECIAL_POOLS
 
-Floats, Bools = NDArray[np.float64], NDArray[np.bool_]
 FEWEST_JUDGED = 20
 """Mean number of judged queries from which on a cell counts."""
 ROUNDING = 1e-10
@@ -67,12 +65,7 @@ MODELS: dict[str, Callable[[GradeBeliefs], GradeBeliefs]] = {
 
 
 def replays(
-    target: Target,
-    beliefs: GradeBeliefs,
-    grades: NDArray[np.int64],
-    shares: dict[float, int],
-    repetitions: int,
-    interval: str = "t",
+    target: Target, beliefs: GradeBeliefs, grades: Ints, shares: dict[float, int], repetitions: int, interval: str = "t"
 ) -> Iterator[tuple[float, Replications | None]]:
     """Design once, then yield budget and replications for every share and its seed; None where it is refused.
 
@@ -187,7 +180,7 @@ def run(listed: list[Cell], repetitions: int, jobs: int, interval: str = "t") ->
     return rows
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> dict[str, Any]:
     """Run the chosen cells."""
     listed = [cell for cell in (*cells(), *cells_of_few()) if cell.collection in options.collection]
     listed = [cell for cell in listed if cell.case in options.case]

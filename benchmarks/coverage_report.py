@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from scipy.stats import binom
@@ -39,7 +38,7 @@ def mean_coverage(rows: Sequence[Row]) -> tuple[float, float]:
     return float(np.mean([row["coverage"] for row in rows])), error
 
 
-def markdown(result: dict[str, Any], plans: dict[str, Any] | None = None) -> str:
+def markdown(result: Row, plans: Row | None = None) -> str:
     """Return the summary of a result: of the long list, of 30 to 50 queries, and of what is stored of plans."""
     lines = ["# Coverage of 95 % intervals", "", *_origin(result)]
     for is_few, title in ((False, "Twenty judged queries and more"), (True, "Pools of 30 to 50 queries")):
@@ -49,7 +48,7 @@ def markdown(result: dict[str, Any], plans: dict[str, Any] | None = None) -> str
     return "\n".join([*lines, *_of_plans(plans or {})])
 
 
-def _of_plans(plans: dict[str, Any]) -> list[str]:
+def _of_plans(plans: Row) -> list[str]:
     """Write the share of samples whose half-widths lie within the range of their plan, the mean over cells."""
     rows = [row for row in plans.get("overall", []) if row["unit"] == "inside"]
     if not rows:
@@ -78,7 +77,7 @@ def _of_list(counted: list[Row], *, is_few: bool) -> list[str]:
     return [*lines, "", f"### The {N_WORST} most biased, in units of their RMSE", "", *_named(by_bias[:N_WORST])]
 
 
-def _origin(result: dict[str, Any]) -> list[str]:
+def _origin(result: Row) -> list[str]:
     rows = result["rows"]
     chance = math.sqrt(2 / math.pi / rows[0]["repetitions"])
     n_refused, n_counted = sum(row["is_refused"] for row in rows), sum(row["is_counted"] for row in rows)

@@ -8,7 +8,6 @@ had. Stores every cell in benchmarks/results/effective-sample-size.json.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.core.design import Design, Reading, Selection, Selections
 from activeeval.core.design.methods import default_method
@@ -27,11 +25,12 @@ from activeeval.core.estimation.effective import value_variance
 from activeeval.core.measures.ranking_checks import checked_grades
 from activeeval.core.pool import key_of, known_digest, pool_hashes
 from activeeval.core.simulation.replications import repetition_seeds
+from activeeval.core.types import Floats, Ints
 from activeeval.inputs.chosen_inputs import from_letor
 from activeeval.inputs.modelling import believe
 from benchmarks.coverage import MODELS
 from benchmarks.few_topics import robust03
-from benchmarks.frame.experiment import Experiment, Row, spread
+from benchmarks.frame.experiment import Experiment, Options, Row, spread
 from benchmarks.frame.report import table
 from benchmarks.machine import data_folder
 from benchmarks.pools import CASES, SEED, JudgedPool, load, ranked_by_model
@@ -68,7 +67,7 @@ LOADERS: dict[str, Callable[[], JudgedPool]] = {
 
 
 def samples_of(
-    design: Design, reading: Reading, grades: NDArray[np.int64], budget: float, repetitions: int, seed: int
+    design: Design, reading: Reading, grades: Ints, budget: float, repetitions: int, seed: int
 ) -> Iterator[tuple[Any, Selection]]:
     """Yield the judged sample and the selection of each repetition."""
     design.with_budget(budget, ())
@@ -124,7 +123,7 @@ def _figures(sample: Any, reading: Reading, selection: Selection) -> tuple[float
     return result.value, squares, np.nan if size is None else size, sample.n_queries
 
 
-def _summary(ratios: NDArray[np.float64]) -> dict[str, float | None]:
+def _summary(ratios: Floats) -> dict[str, float | None]:
     if ratios.size == 0:
         return {"median": None, "within": None, "within_wide": None}
     within = {
@@ -146,7 +145,7 @@ def _failed(row: Row) -> bool:
     return within < ENOUGH or abs(row["squares"]["median"] - 1) > MEDIAN
 
 
-def markdown(result: dict[str, Any]) -> str:
+def markdown(result: Row) -> str:
     """Write the table of ratios, and the cells that fall short."""
     rows = result["rows"]
     lead = (
@@ -188,7 +187,7 @@ def _named(row: Row) -> str:
     return f"{question} (given {row['given']:.2f}, {row['squares']['median']:.2f}, {row['squares']['within']:.2f})"
 
 
-def measure(options: argparse.Namespace) -> Row:
+def measure(options: Options) -> Row:
     """Run the cells of the chosen collections."""
     rows = []
     for collection in options.collection:

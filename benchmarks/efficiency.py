@@ -12,7 +12,6 @@ before). Rows of other questions that are stored already are kept.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Mapping
 from itertools import product
@@ -25,7 +24,7 @@ from activeeval.core.simulation import Summary, simulate
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, adaptive_depth_of
 from benchmarks.efficiency_report import KEYS, MEASURES, Row, markdown
-from benchmarks.frame.experiment import RESULTS, Experiment, spread, stored
+from benchmarks.frame.experiment import RESULTS, Experiment, Options, spread, stored
 from benchmarks.pools import CASES, OVERHEADS, POOLS, JudgedPool, load
 
 MODELS = ("forest", "uniform + factor")
@@ -42,9 +41,7 @@ def believed(pool: JudgedPool, model: str) -> GradeBeliefs:
     return uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade, with_factor=model == "uniform + factor")
 
 
-def rows_of(
-    pool: JudgedPool, beliefs: Mapping[str, GradeBeliefs], question: Question, options: argparse.Namespace
-) -> list[Row]:
+def rows_of(pool: JudgedPool, beliefs: Mapping[str, GradeBeliefs], question: Question, options: Options) -> list[Row]:
     """Return the rows of one question under each belief, by its name.
 
     Parameters
@@ -92,7 +89,7 @@ def report(result: Row) -> str:
     return markdown(result, {"rows": []} | stored(RESULTS / "peer-efficiency.json"))
 
 
-def measure(options: argparse.Namespace) -> Row:
+def measure(options: Options) -> Row:
     """Run the chosen questions."""
     rows = []
     for name in options.pool:

@@ -48,7 +48,7 @@ def _ordered(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: places.get(row["measure"], len(places)))
 
 
-def markdown(result: dict[str, Any], peers: dict[str, Any]) -> str:
+def markdown(result: Row, peers: Row) -> str:
     """Return the tables of a result."""
     rows = _ordered(result["rows"])
     beside = [best(peers["rows"], heads=heads) for heads in (False, True)]
@@ -60,7 +60,7 @@ def markdown(result: dict[str, Any], peers: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _origin(result: dict[str, Any]) -> list[str]:
+def _origin(result: Row) -> list[str]:
     return [
         f"{origin(result)}; the tables show rows of all "
         f"commands that were run, this one with {result['repetitions']:,} repetitions. Efficiency is the ratio of mean "
@@ -73,7 +73,7 @@ def _origin(result: dict[str, Any]) -> list[str]:
     ]
 
 
-def _of_peers(peers: dict[str, Any]) -> str:
+def _of_peers(peers: Row) -> str:
     names = ", ".join(f"{name} {version}" for name, version in peers["peers"].items())
     return (
         f"*peer*: the best that peers' own code reaches on the same predictions and budget (`{peers['command']}`, "

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from benchmarks.engines_pools import N_ITEMS
-from benchmarks.frame.report import figures_table
+from benchmarks.frame.report import Row, figures_table
 
 SIZES = ((10**6, 20), (10**7, 20), (10**8, 20), (10**9, 20), (10**9, 100))
 ROWS = 10**6
@@ -14,10 +12,9 @@ AT_ONCE = 2_000_000
 """Ids that one worker looks at, `activeeval.scale.duplicate_ids`."""
 REQUEST_S = 0.02
 """Of an object store, assumed."""
-Result = dict[str, Any]
 
 
-def markdown(engines: Result, small: Result | None, large: Result | None, depth: Result | None) -> str:
+def markdown(engines: Row, small: Row | None, large: Row | None, depth: Row | None) -> str:
     """Return the tables of the section."""
     parts = [_setting(engines), *figures_table(engines["figures"]), ""]
     others = [result for result in (small, large, depth) if result is not None]
@@ -32,7 +29,7 @@ def markdown(engines: Result, small: Result | None, large: Result | None, depth:
     return "\n".join(parts).strip()
 
 
-def _setting(result: Result) -> str:
+def _setting(result: Row) -> str:
     return (
         f"{result['n_queries']:,} queries × {result['items_per_query']} items in partitions of "
         f"{result['partition_queries']:,} queries, method {result['method']}, a budget of {result['budget']:,.0f} mean "
@@ -41,12 +38,12 @@ def _setting(result: Result) -> str:
     )
 
 
-def _row(result: Result) -> Result:
+def _row(result: Row) -> Row:
     rows = {row["engine"]: row for row in result["rows"]}
     return dict(rows["processes:2"])
 
 
-def _sizes(results: list[Result]) -> list[str]:
+def _sizes(results: list[Row]) -> list[str]:
     head = "queries | method | processor s | µs/item | clock s | driver's peak MB | bytes back / sample | tables B/item"
     lines = [f"| {head} |", "|" + " --- |" * 8]
     for result in sorted(results, key=lambda each: (each["method"] != "items", each["n_queries"])):
@@ -60,7 +57,7 @@ def _sizes(results: list[Result]) -> list[str]:
     return lines
 
 
-def _on_paper(engines: Result, small: Result, large: Result, depth: Result) -> list[str]:
+def _on_paper(engines: Row, small: Row, large: Row, depth: Row) -> list[str]:
     """Return the table of what larger pools come to."""
     of_small, of_large = _row(small), _row(large)
     n_small, n_large = (-(-each["n_queries"] // each["partition_queries"]) for each in (small, large))

@@ -8,20 +8,19 @@ value, rounded to one digit. Stores benchmarks/results/gate.json and writes the 
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import parse_measure
 from activeeval.core.answers import Answer, exit_code
 from activeeval.core.estimation.significance import mean_interval
+from activeeval.core.types import Floats
 from activeeval.inputs.chosen_inputs import from_letor
 from benchmarks.frame import report
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.machine import ROOT
 from benchmarks.pools import RANKERS, mq2008_files
 
@@ -32,7 +31,6 @@ LOSSES = (0, 1, 2)
 REPETITIONS = 1000
 """At 1,000 a share of .05 has a standard error of .007."""
 SEED = 2013
-Floats = NDArray[np.float64]
 TABLE = re.compile(r"(?<=<!-- gate table -->\n).*?(?=<!-- end of gate table -->)", re.DOTALL)
 
 
@@ -88,7 +86,7 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(["", *report.table(head.split(" | "), lines), "", ""])
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> dict[str, Any]:
     """Simulate gates, and write the table into docs/gate.md where all repetitions were made."""
     result = {"rows": rows(options.repetitions)}
     if options.repetitions == REPETITIONS:

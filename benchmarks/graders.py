@@ -14,7 +14,6 @@ Stores benchmarks/results/graders.json.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +34,7 @@ from activeeval.formats.text.trec import Run
 from activeeval.inputs.grader_values import model_names, read_graders, with_graders
 from activeeval.inputs.loading import Inputs, from_tables, on_scale, sampled_measure
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
-from benchmarks.frame.experiment import Experiment, Row, spread
+from benchmarks.frame.experiment import Experiment, Options, Row, spread
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder
 
@@ -138,7 +137,7 @@ def questions(
             yield Asked(where, target, inputs, believed, passive, SHARE * passive.cost)
 
 
-def cells(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
+def cells(collection: Collection, pair: tuple[Run, Run], options: Options) -> Iterator[Row]:
     """Yield the figures of one run and of two, of each measure and each belief."""
     for asked in questions(collection, pair, options.measure):
         designs = {"passive": asked.passive} | {name: asked.design(name) for name in asked.believed}
@@ -152,7 +151,7 @@ def cells(collection: Collection, pair: tuple[Run, Run], options: argparse.Names
             yield asked.where | {"grader": name, "truth": truth, "repetitions": repetitions} | kept
 
 
-def biases_of(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
+def biases_of(collection: Collection, pair: tuple[Run, Run], options: Options) -> Iterator[Row]:
     """Yield the bias of estimates under the hard budget whose predictions learn from the sample.
 
     The difference form with the same order and budget takes the model at its word, has no bias, and errs alike: its
@@ -275,14 +274,14 @@ def coverage_table(rows: Sequence[Row]) -> list[Row]:
 Tables = Sequence[Callable[[Sequence[Row]], list[Row]]]
 
 
-def part(options: argparse.Namespace, measured: Callable[..., Iterator[Row]], tables: Tables, n_pairs: int) -> Row:
+def part(options: Options, measured: Callable[..., Iterator[Row]], tables: Tables, n_pairs: int) -> Row:
     """Measure some pairs of runs of each collection, and make the figures."""
     cases = ((measured, name, k, options) for name in options.collection for k in range(n_pairs))
     rows = spread(_of_pair, cases, options.jobs)
     return {"figures": [row for table in tables for row in table(rows)], "rows": rows}
 
 
-def _of_pair(measured: Callable[..., Iterator[Row]], name: str, k: int, options: argparse.Namespace) -> Iterator[Row]:
+def _of_pair(measured: Callable[..., Iterator[Row]], name: str, k: int, options: Options) -> Iterator[Row]:
     collection = COLLECTIONS[name]()
     return measured(collection, collection.pairs[k], options)
 

@@ -9,7 +9,6 @@ counts as below 1 where its logarithm is by 2.5 standard errors. Stores benchmar
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ from activeeval.core.simulation import replicate
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.loading import Inputs, from_tables
 from benchmarks.coverage import MODELS
-from benchmarks.frame.experiment import Experiment, Row, spread
+from benchmarks.frame.experiment import Experiment, Options, Row, spread
 from benchmarks.frame.report import figure
 from benchmarks.graders import DL21, TOP, beliefs_of, dl21
 from benchmarks.machine import data_folder
@@ -60,7 +59,7 @@ def _condensed(run: Run, people: Any) -> Run:
 POOLS = {"MQ2008": lambda: mq2008(data_folder()), "DL 2021": passages, "OHSUMED": lambda: ohsumed(data_folder())}
 
 
-def cells(name: str, model: str, options: argparse.Namespace) -> Iterator[Row]:
+def cells(name: str, model: str, options: Options) -> Iterator[Row]:
     """Yield the figures of one pool under one model."""
     pool = POOLS[name]()
     beliefs = MODELS[BELIEFS[model]](pool.beliefs)
@@ -77,7 +76,7 @@ def cells(name: str, model: str, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _compared(
-    target: Any, beliefs: Any, pool: JudgedPool, cost: float, options: argparse.Namespace
+    target: Any, beliefs: Any, pool: JudgedPool, cost: float, options: Options
 ) -> Iterator[tuple[str, float, Row]]:
     method = METHODS["depth"]
     asked = beliefs.for_method(method, pool.max_grade + 1)
@@ -116,7 +115,7 @@ def _compared(
             yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["off"]}
 
 
-def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
+def figures_of(rows: Sequence[Row], options: Options) -> list[Row]:
     """Return geometric means over cells with the bars, how many cells are below 1, and coverage."""
     out = []
     for measure in options.measure:
@@ -171,7 +170,7 @@ def _told(what: str, rows: Sequence[Row], repetitions: int) -> list[Row]:
     return out
 
 
-def compare(options: argparse.Namespace) -> Row:
+def compare(options: Options) -> Row:
     """Compare on the chosen collections, under every model."""
     options.measure, options.looks = options.measure or ["nDCG@10"], options.looks or ["each"]
     rows = spread(cells, ((name, model, options) for name, model in product(options.collection, BELIEFS)), options.jobs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +20,7 @@ from activeeval.inputs.loading import from_tables
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.inputs.prepared_case import target_weights
 from benchmarks.few_topics import lightgbm_test, robust03
+from benchmarks.frame.experiment import Options
 from benchmarks.frame.report import Row, figure
 from benchmarks.machine import data_folder
 from benchmarks.pools import SEED, JudgedPool, generated, judged, load
@@ -117,7 +117,7 @@ def of_model(pool: JudgedPool, model: str) -> JudgedPool:
     return replace(pool, beliefs=_llm_beliefs(pool) if pool.name == "DL passages" else GradeBeliefs(pool.beliefs.probs))
 
 
-def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
+def joint(key: str, options: Options) -> Iterator[Row]:
     """Count the samples of joint questions of a pool whose half-widths lie within the planned ranges."""
     load_pool, is_unseen = POOLS[key]
     pool = load_pool()
@@ -128,7 +128,7 @@ def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
             print(f"{pool.name}, {model}, {asked}: {problem}", flush=True)
 
 
-def _rows(pool: JudgedPool, model: str, asked: Asked, options: argparse.Namespace, *, is_unseen: bool) -> Iterator[Row]:
+def _rows(pool: JudgedPool, model: str, asked: Asked, options: Options, *, is_unseen: bool) -> Iterator[Row]:
     targets = asked.targets(pool)
     name = default_method(*(target.measure for target in targets)).name
     planner = pool.planner(targets, weights=target_weights(asked.weights, len(targets)))

@@ -9,7 +9,6 @@ before every program, so that drift of the machine falls on both; ratios are tho
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 from pathlib import Path
@@ -20,7 +19,7 @@ from activeeval import DCG, ERR, QueryPool, Rankings
 from activeeval.core.pool.generated import GRADE_QUANTILES, WEIGHTS, noisy_scores, ranked_by_expected_grade
 from activeeval.core.types import sealed
 from benchmarks import readers, short_commands, start
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.frame.processes import apart
 from benchmarks.frame.report import figure
 from benchmarks.machine import seconds, stay_on_one_core
@@ -163,7 +162,7 @@ def peak_memory_of_moments(n_queries: int, seed: int) -> dict:
     return {"n_items": int(pool.n_items), "probability_array_mb": size, "figures": rows}
 
 
-def size_of(options: argparse.Namespace) -> int:
+def size_of(options: Options) -> int:
     """Return the number of queries of the pool."""
     return 1500 if options.quick else MSLR_QUERIES
 

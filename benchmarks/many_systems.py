@@ -11,7 +11,6 @@ often an interval of one pair alone does, on the mean. Stores benchmarks/results
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -26,7 +25,7 @@ from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.contests import Contest
-from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.experiment import Experiment, Options, Row
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder
 from benchmarks.pools import mq2008_files
@@ -66,7 +65,7 @@ def robust03(overhead: float, model: str) -> PreparedCase:
 
 
 def rows_of(
-    name: str, measures: Sequence[str], overhead: float, model: str, weights: str, options: argparse.Namespace
+    name: str, measures: Sequence[str], overhead: float, model: str, weights: str, options: Options
 ) -> Iterator[Row]:
     """Yield the figures of one collection at one overhead."""
     case = COLLECTIONS[name](overhead, model)
@@ -104,7 +103,7 @@ SECTIONS = {
 }
 
 
-def section(options: argparse.Namespace, name: str) -> Iterator[Row]:
+def section(options: Options, name: str) -> Iterator[Row]:
     """Yield the figures of a section."""
     _, pool, measures, model, balances, overheads = SECTIONS[name]
     for overhead, weights in product(overheads, balances):

@@ -20,7 +20,6 @@ with GLIDE's code in its place. Stores benchmarks/results/peer-efficiency.json; 
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import tempfile
@@ -40,7 +39,7 @@ from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import peer_environment
 from benchmarks.efficiency import MODELS, SHARE, Question, believed
 from benchmarks.efficiency_report import PEER_KEYS as KEYS, Row, best
-from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.experiment import Experiment, Options, spread
 from benchmarks.frame.report import plus_minus
 from benchmarks.machine import ROOT
 from benchmarks.pools import CASES, OVERHEADS, POOLS, JudgedPool, load
@@ -131,7 +130,7 @@ def asked(pool: JudgedPool, question: Question, model: str, share: float) -> tup
     return where, question_arrays(target, believed(pool, model), *arguments), passive
 
 
-def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespace) -> list[Row]:
+def rows_of(pool: JudgedPool, measure: str, case: str, options: Options) -> list[Row]:
     """Return a row for each configuration of a peer on a measure and case, at each overhead and under each model."""
     rows, started = [], time.perf_counter()
     choices = product(options.overhead, options.model)
@@ -169,7 +168,7 @@ def run_peers(questions: Sequence[dict], repetitions: int, seed: int, environmen
         return [json.loads(path.with_suffix(".json").read_text()) for path in paths]
 
 
-def measure_peers(options: argparse.Namespace) -> Row:
+def measure_peers(options: Options) -> Row:
     """Run the chosen questions by the peers' Python, which is made where it is not there."""
     if not peer_environment.python(options.environment).exists():
         peer_environment.make(options.environment)

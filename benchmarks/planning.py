@@ -19,13 +19,11 @@ Stores benchmarks/results/planning.json; sections that are not run again are kep
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +36,7 @@ from activeeval.core.pool.generated import generate_pool
 from activeeval.core.simulation import Replications, replicate
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks import joint_planning
-from benchmarks.frame.experiment import Experiment, Row, stored
+from benchmarks.frame.experiment import Experiment, Options, Row, stored
 from benchmarks.frame.report import figure, figures_table, show
 from benchmarks.pools import CASES, OVERHEADS, JudgedPool, generated, judged, load
 
@@ -107,7 +105,7 @@ def budget_of_queries(forecast: Forecast, n_queries: float) -> float:
     return highest
 
 
-def ranges(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def ranges(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Count the samples whose half-widths lie within the planned range."""
     for one in questions(pool, MEASURES, CASES):
         for name, share in (*product([one.default], SHARES), ("passive", SHARE)):
@@ -115,7 +113,7 @@ def ranges(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
                 yield found
 
 
-def inside(one: Question, name: str, share: float, options: argparse.Namespace) -> Row | None:
+def inside(one: Question, name: str, share: float, options: Options) -> Row | None:
     """Count the samples of a share of judging everything within their range; None where it is too little."""
     forecast = one.forecast(name)
     budget = share * forecast.cost
@@ -131,7 +129,7 @@ def inside(one: Question, name: str, share: float, options: argparse.Namespace) 
     return figure(f"{one.name}, {name}, {share:.0%}", 1 - below - above, "inside", **details)
 
 
-def few(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def few(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Yield ranges, and powers, of models that have learned from few queries or none."""
     if pool.inputs.training is None:
         return
@@ -155,7 +153,7 @@ def _beliefs_of(pool: JudgedPool, n: int, seed: int) -> GradeBeliefs:
     return believe(inputs, "forest", pool.max_grade, np.random.default_rng(seed), n_jobs=-1)
 
 
-def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def pilots(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Yield the median error of half-widths that are rescaled by a pilot."""
     for one in questions(pool, MEASURES, CASES[:2]):
         plain = one.forecast(one.default)
@@ -179,7 +177,7 @@ def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
         yield figure(f"{one.name}, {one.default}", np.median(errors), "off", at_most=OFF_AFTER_PILOT, **details)
 
 
-def powers(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def powers(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Count how often a planned budget detects the true difference, without a pilot and with one."""
     for one in questions(pool, MEASURES, CASES[1:]):
         for row in _detected(one, options):
@@ -189,7 +187,7 @@ def powers(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
                 yield figure(name, taught, "power", at_least=LEAST_POWER, of="after a pilot")
 
 
-def _detected(one: Question, options: argparse.Namespace) -> Iterator[Row]:
+def _detected(one: Question, options: Options) -> Iterator[Row]:
     """Yield the power of the budget for the true difference, where that is neither plain nor out of reach."""
     forecast, difference = one.forecast(one.default), abs(one.truth)
     needed = Goal(difference=difference, power=POWER).budget(forecast)
@@ -207,7 +205,7 @@ def detected(one: Question, budget: float, repetitions: int, seed: int) -> float
     return float(np.mean(run.lows > 0 if one.truth > 0 else run.highs < 0))
 
 
-def _after_pilots(one: Question, goal: Goal, options: argparse.Namespace) -> float | None:
+def _after_pilots(one: Question, goal: Goal, options: Options) -> float | None:
     """Return the mean power of budgets that pilots have planned; None where most of them say nothing."""
     plain, found = one.forecast(one.default), []
     for seed, lesson in enumerate(one.pilots(options.pilots // 5)):
@@ -219,7 +217,7 @@ def _after_pilots(one: Question, goal: Goal, options: argparse.Namespace) -> flo
     return float(np.mean(found)) if len(found) > options.pilots // 10 else None
 
 
-def large_plan(options: argparse.Namespace) -> Iterator[Row]:
+def large_plan(options: Options) -> Iterator[Row]:
     """Time every method's plan for a large pool, two rankings, from the grade model on."""
     made = generate_pool(LARGE, 1)
     rng, score = np.random.default_rng(0), made.features[:, 0]
@@ -239,7 +237,7 @@ def large_plan(options: argparse.Namespace) -> Iterator[Row]:
         yield figure(what, seconds, "s", at_most=LARGE_SECONDS, **details)
 
 
-def overall(result: dict[str, Any]) -> Iterator[Row]:
+def overall(result: Row) -> Iterator[Row]:
     """Yield figures over all cells of the sections that are there."""
     for name in ("ranges", "few"):
         rows = [row for row in result[name] if row["unit"] == "inside"]
@@ -266,7 +264,7 @@ def _kind(row: Row) -> str:
     return ", ".join(filter(None, [kind, "passive" if "passive" in parts else "default", row.get("of", "")]))
 
 
-OF_POOLS: dict[str, Callable[[JudgedPool, argparse.Namespace], Iterator[Row]]] = {
+OF_POOLS: dict[str, Callable[[JudgedPool, Options], Iterator[Row]]] = {
     "ranges": ranges,
     "few": few,
     "pilots": pilots,
@@ -275,7 +273,7 @@ OF_POOLS: dict[str, Callable[[JudgedPool, argparse.Namespace], Iterator[Row]]] =
 SECTIONS = ("overall", *OF_POOLS, "joint", "time")
 
 
-def markdown(result: dict[str, Any]) -> str:
+def markdown(result: Row) -> str:
     """Return the figures of a result as tables."""
     parts = []
     for name in SECTIONS:
@@ -288,10 +286,10 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> Row:
     """Measure the chosen sections, beside what is stored."""
     chosen, earlier = options.only or SECTIONS, stored(options.out)
-    result: dict[str, Any] = {name: [] if name in chosen else earlier.get(name, []) for name in SECTIONS}
+    result: Row = {name: [] if name in chosen else earlier.get(name, []) for name in SECTIONS}
     if kept := [name for name in SECTIONS if name not in (*chosen, "overall") and result[name]]:
         parts = (f"{', '.join(kept)}: commit {earlier['git_commit']}, {earlier['command']}", earlier.get("older_rows"))
         result["older_rows"] = "; ".join(filter(None, parts))

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import METHODS, Campaign, Rankings, Target, parse_measure
 from activeeval.core.design import Design
 from activeeval.core.design.methods import default_method
 from activeeval.core.planning import Planner
 from activeeval.core.pool.generated import generate_pool, noisy_scores
+from activeeval.core.types import Ints
 from activeeval.inputs.chosen_inputs import from_letor
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import GradeBeliefs, believe
@@ -80,7 +80,7 @@ class JudgedPool:
         """Compute the value of a target over the pool with all labels."""
         return float(target.pool.query_probs @ target.values(self.inputs.grades))
 
-    def part(self, queries: NDArray[np.int64]) -> JudgedPool:
+    def part(self, queries: Ints) -> JudgedPool:
         """Return the part of some queries."""
         items = self.inputs.pool.subset(queries)[1]
         inputs = self.inputs.of_queries(queries)
@@ -88,7 +88,7 @@ class JudgedPool:
         return replace(self, inputs=inputs, second=self.second.restricted_to(inputs.pool, items), beliefs=beliefs)
 
 
-def judged(design: Design, grades: NDArray[np.int64], seed: Any, budget: float | None = None, **more: Any) -> Campaign:
+def judged(design: Design, grades: Ints, seed: Any, budget: float | None = None, **more: Any) -> Campaign:
     """Draw a campaign and judge it to its end."""
     campaign = Campaign(design, budget, rng=seed, **more)
     while (unit := campaign.ask()) is not None:

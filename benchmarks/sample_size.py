@@ -12,7 +12,6 @@ the step before.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable
@@ -35,7 +34,7 @@ from activeeval.inputs.modelling import GradeBeliefs
 from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.read_samples import read_sample
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.frame.processes import apart
 from benchmarks.frame.report import figure
 from benchmarks.kernels import MAX_GRADE, MSLR_QUERIES, mslr_sized
@@ -135,7 +134,7 @@ def figures_of(name: str, found: dict[str, Any]) -> list[dict]:
     return rows + [figure(f"peak while {what}", peak, "MB") for what, peak in found["peaks_mb"].items()]
 
 
-def section(options: argparse.Namespace, name: str) -> dict[str, Any]:
+def section(options: Options, name: str) -> dict[str, Any]:
     """Measure a sample in a process of its own."""
     found = apart(measured, name, options.quick)
     return found | {"title": f"{found['queries']:,} queries: {TITLES[name]}", "figures": figures_of(name, found)}

@@ -9,7 +9,6 @@ how often the intervals of all four segments, of 95 % together, hold the truth a
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -20,7 +19,7 @@ from activeeval import replicate
 from activeeval.core.design.methods import default_method
 from activeeval.core.interval_ends import t_quantile
 from activeeval.core.planning import BoundedPlan, Goal, Planner, least_budget
-from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.experiment import Experiment, Options, Row
 from benchmarks.frame.report import figure, section_tables
 from benchmarks.pools import SEED, JudgedPool, load
 
@@ -46,7 +45,7 @@ def planned(pool: JudgedPool, measure: str, overhead: float) -> tuple[Planner, B
     return planner, plan, half_width
 
 
-def rows(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def rows(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Plan and replay samples, cell by cell."""
     for measure, overhead in product(MEASURES, OVERHEADS):
         planner, plan, half_width = planned(pool, measure, overhead)
@@ -58,7 +57,7 @@ def rows(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _shown(
-    planner: Planner, plan: BoundedPlan, half_width: float, pool: JudgedPool, cell: str, options: argparse.Namespace
+    planner: Planner, plan: BoundedPlan, half_width: float, pool: JudgedPool, cell: str, options: Options
 ) -> Iterator[Row]:
     """Replay samples of a plan, and compare the segments with it."""
     method, grades = default_method(planner.targets[0].measure), np.maximum(pool.inputs.grades, 0)
@@ -78,7 +77,7 @@ def _shown(
     yield figure(f"{cell}: all four intervals hold", float(hold.mean()), "share", at_least=0.93, note=of)
 
 
-def measure(options: argparse.Namespace) -> list[Row]:
+def measure(options: Options) -> list[Row]:
     """Plan and replay every cell of MQ2008."""
     return list(rows(load("mq2008"), options))
 

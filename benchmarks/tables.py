@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from benchmarks import (
     baselines_report,
@@ -28,7 +27,7 @@ from benchmarks import (
 )
 from benchmarks.adaptation import pictures as adaptation_pictures, report as adaptation
 from benchmarks.frame.experiment import RESULTS, stored
-from benchmarks.frame.report import sections_of
+from benchmarks.frame.report import Row, sections_of
 from benchmarks.machine import ROOT
 from benchmarks.metric_learning import markdown as metric_learning, pictures as metric_learning_pictures
 from benchmarks.paper import likeness, pictures, report as paper
@@ -36,7 +35,6 @@ from benchmarks.prose import filled
 from benchmarks.topk import pictures as topk_pictures, report as topk
 
 NOTES = ROOT / "benchmarks" / "notes.md"
-Result = dict[str, Any]
 
 
 def texts(results: Path = RESULTS, notes: Path = NOTES) -> dict[str, str]:
@@ -72,7 +70,7 @@ def write(results: Path = RESULTS, notes: Path = NOTES) -> Path:
     return results.parent / "RESULTS.md"
 
 
-def _origin(result: Result) -> str:
+def _origin(result: Row) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items() if number)
     machine = result["machine"]
     return (
@@ -81,12 +79,12 @@ def _origin(result: Result) -> str:
     )
 
 
-def _engines(result: Result) -> str:
+def _engines(result: Row) -> str:
     beside = (stored(RESULTS / f"engines-{name}.json") or None for name in ("small", "large", "depth"))
     return engines_report.markdown(result, *beside)
 
 
-SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
+SECTIONS: dict[str, tuple[str, Callable[[Row], str]]] = {
     "mslr-like": ("How the generated collection was matched to MSLR-WEB30K", likeness.markdown),
     "metric-learning": ("Learning gains and discounts from preferences", metric_learning.render),
     "one-sample": ("One sample, many questions", sections_of),
@@ -108,13 +106,13 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "engines": ("A pool in files, gone over by engines", _engines),
     "kernels": ("Kernels, readers, start", sections_of),
 }
-FILES: dict[str, Callable[[Result], str]] = {
+FILES: dict[str, Callable[[Row], str]] = {
     "efficiency": efficiency.report,
     "coverage": coverage.report,
     "baselines": baselines_report.markdown,
     "gate-intervals": gate_intervals.table,
 }
-PICTURES: dict[str, Callable[[Result, Path], None]] = {
+PICTURES: dict[str, Callable[[Row, Path], None]] = {
     "metric-learning": metric_learning_pictures.save_all,
     "topk": topk_pictures.save_all,
     "adaptation": adaptation_pictures.save_all,

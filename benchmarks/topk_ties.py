@@ -12,7 +12,6 @@ benchmarks/results/topk_ties.json.
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores_of
 from activeeval.topk import TopKLabelling
 from activeeval.topk.assessors import Assessor, Assessors
-from benchmarks.frame.experiment import RESULTS, Experiment
+from benchmarks.frame.experiment import RESULTS, Experiment, Options
 from benchmarks.frame.report import figure, section_tables
 from benchmarks.pools import mq2008_files
 
@@ -106,7 +105,7 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n".join([told, "", *section_tables(result["sections"])])
 
 
-def section(options: argparse.Namespace, kind: str) -> list[dict[str, Any]]:
+def section(options: Options, kind: str) -> list[dict[str, Any]]:
     """Measure both k for a judge."""
     return [row for k in (5, 10) for row in rows(k, kind, options.orders, options.seed)]
 

@@ -8,7 +8,6 @@ Stores benchmarks/results/uniform-factor.json.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from itertools import product
 
@@ -17,7 +16,7 @@ from activeeval.inputs.modelling import UNTRAINED_FACTOR, GradeBeliefs, uniform_
 from benchmarks import efficiency
 from benchmarks.efficiency import CASES
 from benchmarks.efficiency_report import Row
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.frame.report import pivoted, plus_minus
 from benchmarks.pools import POOLS, JudgedPool, load
 
@@ -37,7 +36,7 @@ def beliefs_of(pool: JudgedPool) -> dict[tuple[str, float], GradeBeliefs]:
     }
 
 
-def rows_of(pool: JudgedPool, options: argparse.Namespace) -> list[Row]:
+def rows_of(pool: JudgedPool, options: Options) -> list[Row]:
     """Return the default method's row for each measure and case, model and σ."""
     beliefs = {f"{model} {sigma:g}": (model, sigma, found) for (model, sigma), found in beliefs_of(pool).items()}
     rows = []
@@ -60,7 +59,7 @@ def table(result: Row) -> str:
     return "\n".join(pivoted(cells, "model, pool, measure, case", "σ = {:g}"))
 
 
-def measure(options: argparse.Namespace) -> Row:
+def measure(options: Options) -> Row:
     """Run the chosen pools."""
     options.share, options.method = [efficiency.SHARE], []
     return {"rows": [row for name in options.pool for row in rows_of(load(name), options)]}

@@ -13,24 +13,23 @@ expected of them, and random order beside a run's on MQ2008. Stores benchmarks/r
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 from activeeval.core.judgments import CodedGrades, preference_agreement
 from activeeval.core.judgments.agreement import RELATIONS, PreferenceAgreement
 from activeeval.core.judgments.coefficient_intervals import Coefficient
 from activeeval.core.judgments.coefficients import chi_squared
+from activeeval.core.types import Floats, Ints
 from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores_of
 from activeeval.topk import TopKLabelling, expected_comparisons
 from activeeval.topk.assessors import Assessor, Assessors
-from benchmarks.frame.experiment import RESULTS, Experiment, Row
+from benchmarks.frame.experiment import RESULTS, Experiment, Options, Row
 from benchmarks.frame.report import figure, section_tables, table
 from benchmarks.machine import data_folder
 from benchmarks.pools import mq2008_files
@@ -57,7 +56,6 @@ PUBLISHED_PAIRS = 4 * N_DOCUMENTS * (N_DOCUMENTS - 1) // 2
 CALIBRATING = 20
 """Studies of a calibration: their mean share has a standard error of 0.2 %."""
 SIZES, DEPTHS = (20, 50, 100, 200), (5, 10)
-Floats = NDArray[np.float64]
 
 
 class Part(NamedTuple):
@@ -148,7 +146,7 @@ def _chi_squared(one: Coefficient, two: Coefficient) -> float:
     return float("nan") if compared is None else compared.statistic
 
 
-def table_of(parts: Sequence[Part]) -> dict[str, Any]:
+def table_of(parts: Sequence[Part]) -> Row:
     """Return the table of all studies, by row and by column."""
     counts = np.sum([one.agreement.counts for one in parts], axis=0)
     by_row, by_column = counts / counts.sum(axis=1, keepdims=True), counts / counts.sum(axis=0)
@@ -193,7 +191,7 @@ def mq2008_rows(seed: int, ranker: str = "ListNet") -> Iterator[Row]:
             yield figure(f"MQ2008, k = {k}, {name}", float(np.mean(own)), "", note=note)
 
 
-def _by_grades(grades: NDArray[np.int64], k: int, order: Any, seed: int) -> int:
+def _by_grades(grades: Ints, k: int, order: Any, seed: int) -> int:
     labelling = TopKLabelling(grades.size, k, order=order, rng=seed)
     while (pair := labelling.ask()) is not None:
         first, second = (grades[item] for item in pair)
@@ -201,7 +199,7 @@ def _by_grades(grades: NDArray[np.int64], k: int, order: Any, seed: int) -> int:
     return labelling.n_comparisons
 
 
-def markdown(result: dict[str, Any]) -> str:
+def markdown(result: Row) -> str:
     """Write the tables of a result, the paper's beside ours."""
     scales = ", ".join(f"{name} {scale:.2f}" for name, scale in result["scales"].items())
     told = f"{result['studies']} studies; noise, of the spread of relevance: {scales}."
@@ -217,7 +215,7 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def studied(n_studies: int, seed: int) -> dict[str, Any]:
+def studied(n_studies: int, seed: int) -> Row:
     """Calibrate, run the studies, and return scales, sections and tables."""
     n = min(n_studies, CALIBRATING)
     scale, own = (calibrated(method, seed, n) for method in ("top-k", "grades"))
@@ -233,7 +231,7 @@ def studied(n_studies: int, seed: int) -> dict[str, Any]:
     return {"scales": {"one for both methods": scale, "of grading": own}, "sections": sections, "tables": tables}
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> Row:
     """Calibrate and measure."""
     result = studied(options.studies, options.seed)
     figures = list(oracle_rows(options.runs, options.seed))

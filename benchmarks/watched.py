@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -244,7 +243,7 @@ def delays(options: Options, budget: int) -> Row:
     return delay_section(options.seed, 3, 20, float(budget))
 
 
-def markdown(result: dict[str, Any]) -> str:
+def markdown(result: Row) -> str:
     """Write the figures of each section, and its rows below them."""
     lines = []
     for name, section in result["sections"].items():

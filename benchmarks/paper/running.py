@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from activeeval import DCG, ERR, QueryPool, Rankings, Target
 from activeeval.core.design.methods import METHODS, default_method
@@ -23,7 +22,6 @@ from benchmarks.paper.cases import CASES, MEASURES, OWN_BUDGETS, PAPER_METHODS, 
 from benchmarks.paper.folds import Collection
 from benchmarks.paper.training import SEED, Trained
 
-Floats = NDArray[np.float64]
 KEPT = ("method", "budget", "repetitions", "truth", "rmse", "rmse_se", "mae", "mae_se", "bias", "bias_se")
 KEPT += ("coverage", "coverage_se", "queries", "items", "spent", "spent_sd", "selection_error", "selection_error_se")
 

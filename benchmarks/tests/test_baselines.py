@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from activeeval import Target, parse_measure
 from benchmarks import baselines, document_samples, inferred
 from benchmarks.baselines_report import GROUPS, behind, by_question, group_of, markdown
+from benchmarks.frame.experiment import Options
 from benchmarks.inferred import Documents, Lists
 from benchmarks.pools import generated
 from tests import naive, naive_baselines
@@ -201,7 +201,7 @@ def test_dcg_of_a_prior_s_sample_is_unbiased():
 
 @pytest.fixture(scope="module")
 def rows():
-    options = argparse.Namespace(overhead=[1.0], model=["forest"], share=0.25, repetitions=30, seed=1)
+    options = Options(overhead=[1.0], model=["forest"], share=0.25, repetitions=30, seed=1)
     return [row for measure in baselines.MEASURES for row in baselines.rows_of(POOL, measure, "two rankers", options)]
 
 

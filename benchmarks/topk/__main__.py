@@ -11,7 +11,6 @@ every claim of the paper beside it.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.frame.experiment import Experiment, stored
+from benchmarks.frame.experiment import Experiment, Options, stored
 from benchmarks.machine import data_folder, describe
 from benchmarks.topk.claims import against_published, claims, no_worse, on_control
 from benchmarks.topk.collections import ANGLES, COLLECTIONS, PUBLISHED, Collection, control, published_scores
@@ -116,7 +115,7 @@ def _one_world(angle: float, seed: int) -> dict[str, Any]:
     return {"found": run_fold(fold), "directions": directions(fold)}
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> dict[str, Any]:
     """Run the chosen collections and the control; others stay as the file has them."""
     before = stored(options.out) if len(options.collection) < len(PARTS) else {}
     result, origins = merged(before, {}, []), dict(before.get("origins", {}))

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame.pictures import COLOURS, finish, one_legend, panels, save
+from benchmarks.frame.report import Row
 from benchmarks.topk.running import FINE, FOCUSED, RANKS
 
-Result = dict[str, Any]
 
-
-def save_all(result: Result, folder: Path) -> list[Path]:
+def save_all(result: Row, folder: Path) -> list[Path]:
     """Draw what a result holds; return the files."""
     drawings = {"control": _control, "ranks": _ranks, "beta": _beta}
     return save(((f"topk-{name}", draw(result)) for name, draw in drawings.items()), folder, ("svg", "png"))
 
 
-def _control(result: Result) -> Any:
+def _control(result: Row) -> Any:
     """By how much each focused ranker is ahead of its parents, over the angle of the two directions."""
     rows = result["control"]["rows"]
     figure, axes = panels(len(FOCUSED))
@@ -36,7 +35,7 @@ def _control(result: Result) -> Any:
     return figure
 
 
-def _ranks(result: Result) -> Any:
+def _ranks(result: Row) -> Any:
     """κ-N@k over k: each focused ranker beside its parents and ListMLE."""
     cases = [case for case in result["rankers"] if case.endswith("top-k")]
     figure, axes = panels(len(FOCUSED), len(cases))
@@ -56,7 +55,7 @@ def _ranks(result: Result) -> Any:
     return figure
 
 
-def _beta(result: Result) -> Any:
+def _beta(result: Row) -> Any:
     """Figures 1 and 2: every measure over β, mean and standard error over folds; the top-k truth above, grades
     below.
     """
