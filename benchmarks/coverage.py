@@ -26,17 +26,8 @@ from activeeval.core.results import MORE_SPREAD
 from activeeval.core.simulation import Replications, replicate
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
-from benchmarks.coverage_cells import (
-    CASES,
-    COLLECTIONS,
-    FEW_TOPICS,
-    WORST_COLLECTIONS,
-    Cell,
-    cells,
-    cells_of_few,
-    sample_of,
-)
-from benchmarks.coverage_report import FEW_DEGREES, LESS_SPREAD, markdown
+from benchmarks.coverage_cells import CASES, COLLECTIONS, FEW_TOPICS, WORST_COLLECTIONS, Cell, cells, cells_of_few
+from benchmarks.coverage_report import markdown
 from benchmarks.few_topics import POOLS_OF_FEW
 from benchmarks.frame.experiment import RESULTS, Experiment, Options, spread, stored
 from benchmarks.pools import JudgedPool, load
@@ -48,8 +39,8 @@ ROUNDING = 1e-10
 """What estimate and truth may differ by and still be equal, as a share of the mean absolute value of a query."""
 NARROW = 0.02
 """Of the root mean squared error: an interval that is narrower and misses was sure for no reason."""
-CODES = ("no spread", "less spread", "more spread", "few decide")
-"""Cautions whose worth is measured, given or not."""
+CODES = ("no spread", "more spread")
+"""Cautions whose worth is measured."""
 
 LOADERS: dict[str, Callable[[], JudgedPool]] = {
     **{name: partial(load, name.lower()) for name in COLLECTIONS if name not in SPECIAL_POOLS},
@@ -146,12 +137,7 @@ def _cautions(found: Replications, errors: Floats, misses: Bools, slack: float) 
     observed, planned, degrees = found.observed[:, 0], found.planned[:, 0], found.degrees_of_freedom[:, 0]
     alone = np.abs(errors) > half_widths(observed, degrees, 0.95) + slack
     shows = np.isfinite(observed)
-    is_told = {
-        "no spread": ~shows,
-        "less spread": shows & (observed < LESS_SPREAD * planned),
-        "more spread": shows & (planned > 0) & (observed > MORE_SPREAD * planned),
-        "few decide": shows & (degrees < FEW_DEGREES) & (found.n_open[:, 0] > 0),
-    }
+    is_told = {"no spread": ~shows, "more spread": shows & (planned > 0) & (observed > MORE_SPREAD * planned)}
     rows: dict[str, Any] = {"misses_alone": float(alone.mean())}
     for code in CODES:
         told = is_told[code]
@@ -184,7 +170,6 @@ def measure(options: Options) -> dict[str, Any]:
     """Run the chosen cells."""
     listed = [cell for cell in (*cells(), *cells_of_few()) if cell.collection in options.collection]
     listed = [cell for cell in listed if cell.case in options.case]
-    listed = sample_of(listed, options.cells) if options.cells else listed
     return {"rows": run(listed, options.repetitions, options.jobs, options.interval)}
 
 
@@ -200,7 +185,6 @@ EXPERIMENT = Experiment(
     report=report,
     is_written=True,
     collection=(*COLLECTIONS, *WORST_COLLECTIONS, *FEW_TOPICS),
-    cells=0,
     repetitions=1000,
     jobs=2,
     case=CASES,

@@ -18,8 +18,6 @@ LOW, VERY_LOW = 0.92, 0.88
 MANY_QUERIES, WIDEST = 200, 1.06
 MOST_BELOW, MOST_UNDER, MOST_FAR = 8, 0.12, 0.04
 N_WORST = 10
-LESS_SPREAD, FEW_DEGREES = 0.1, 4.0
-"""Of cautions that were given until the intervals that they mark were found to miss less often than others."""
 ROUNDING = 1e-9
 """What sums of costs may be off by."""
 FACTORS = ("model", "collection", "measure", "case", "overhead", "share", "method")
@@ -148,12 +146,7 @@ def _bars(
 
 def _cautions(rows: Sequence[Row]) -> list[str]:
     """Write for each caution its share of runs, and how often the intervals of those runs miss."""
-    wording = {
-        "no spread": "do not use: no spread",
-        "less spread": f"not given: V̂ / planned < {LESS_SPREAD:g}",
-        "more spread": f"note: V̂ / planned > {MORE_SPREAD:g}",
-        "few decide": f"not given: fewer than {FEW_DEGREES:g} degrees of freedom",
-    }
+    wording = {"no spread": "do not use: no spread", "more spread": f"note: V̂ / planned > {MORE_SPREAD:g}"}
     lines = []
     for code, what in wording.items():
         told = float(np.mean([row[code]["told"] for row in rows]))
@@ -212,7 +205,6 @@ def _named(rows: Iterable[Row]) -> list[str]:
         ),
         "below / above": lambda row: f"{row['below']:.1%} / {row['above']:.1%}",
         "width": lambda row: "" if row["width_to_rmse"] is None else f"{row['width_to_rmse']:.2f}",
-        "careful": lambda row: f"{row['less spread']['told']:.0%}",
         "infinite": lambda row: f"{row['undetermined']:.1%}",
         "narrow and wrong": lambda row: str(row["wrong_and_narrow"]),
     }
