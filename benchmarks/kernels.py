@@ -1,4 +1,4 @@
-"""Speed and memory of the kernels, the readers, the start and the simulation, in one run on one core.
+"""Speed of the kernels, the readers, the start and the simulation, in one run on one core.
 
     python -m benchmarks.kernels [--out benchmarks/results/kernels.json] [--quick] [--only SECTION]
 
@@ -10,8 +10,6 @@ before every program, so that drift of the machine falls on both; ratios are tho
 from __future__ import annotations
 
 import statistics
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
@@ -20,10 +18,8 @@ from activeeval.core.pool.generated import GRADE_QUANTILES, WEIGHTS, noisy_score
 from activeeval.core.types import sealed
 from benchmarks import readers, short_commands, start
 from benchmarks.frame.experiment import Experiment, Options
-from benchmarks.frame.processes import apart
 from benchmarks.frame.report import figure
 from benchmarks.machine import seconds, stay_on_one_core
-from benchmarks.memory import peaks_of_moments
 
 MSLR_QUERIES = 31_531
 MAX_GRADE = 4
@@ -144,24 +140,6 @@ def moment_figures(times: dict, copies: list[float], copies_into: list[float]) -
     return rows
 
 
-# Peak memory
-
-
-def peak_memory_of_moments(n_queries: int, seed: int) -> dict:
-    """Measure in a process of its own what the moments of the pool need beside pool and rankings."""
-    rng = np.random.default_rng(seed)
-    pool, probs = mslr_sized(n_queries, rng)
-    first, second = rankings_to_time(pool, probs, rng)["recipe's rankings"]
-    with tempfile.TemporaryDirectory() as folder:
-        names = {"offsets": pool.query_offsets, "probs": probs, "first": first.items, "second": second.items}
-        for name, array in names.items():
-            np.save(Path(folder) / f"{name}.npy", array)
-        peaks = apart(peaks_of_moments, folder)
-    size = probs.nbytes / 1e6
-    rows = [figure(f"peak while {what}", mb, "MB", in_probability_arrays=mb / size) for what, mb in peaks.items()]
-    return {"n_items": int(pool.n_items), "probability_array_mb": size, "figures": rows}
-
-
 def size_of(options: Options) -> int:
     """Return the number of queries of the pool."""
     return 1500 if options.quick else MSLR_QUERIES
@@ -171,7 +149,6 @@ EXPERIMENT = Experiment(
     __spec__,
     __doc__,
     sections={
-        "memory": ("Peak memory of a process, step by step", lambda o: peak_memory_of_moments(size_of(o), o.seed)),
         "moments": (
             "Moments of an MSLR-sized pool",
             lambda o: time_moments(size_of(o), 3 if o.quick else 9, np.random.default_rng(o.seed)),

@@ -1,4 +1,4 @@
-"""Peak memory of a process, and of each step from stored arrays to moments."""
+"""Peak memory of a process, and of one that reads grades."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import resource
 import sys
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
-from activeeval import DCG, ERR, QueryPool, Rankings
 from activeeval.formats.graders.grader_grades import Grades
 from benchmarks.machine import seconds
 
@@ -28,29 +26,6 @@ def peak_mb() -> float:
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
     return peak
-
-
-def peaks_of_moments(folder: str) -> dict[str, float]:
-    """Load arrays, take the moments, and measure the peak of each step."""
-    small = QueryPool(["a"], [0, 2])
-    one = Rankings.from_scores(small, [2.0, 1.0])
-    for measure in (DCG(), ERR(4)):
-        measure.moments(small, np.full((2, 5), 0.2), one, one)
-    peaks = {"importing and compiling": peak_mb()}
-    names = ("probs", "offsets", "first", "second")
-    probs, offsets, first, second = (np.load(Path(folder) / f"{name}.npy") for name in names)
-    peaks["loading probabilities and two lists as arrays"] = peak_mb()
-    pool = QueryPool(np.arange(offsets.size - 1), offsets)
-    peaks["making the pool"] = peak_mb()
-    ranking, versus = Rankings(pool, offsets, first), Rankings(pool, offsets, second)
-    peaks["making the rankings"] = peak_mb()
-    for measure in (DCG(), ERR(4)):
-        measure.moments(pool, probs, ranking)
-    peaks["taking moments, absolute"] = peak_mb()
-    for measure in (DCG(), ERR(4)):
-        measure.moments(pool, probs, ranking, versus)
-    peaks["taking moments, comparison"] = peak_mb()
-    return peaks
 
 
 def timed_grades(*paths: str) -> dict[str, float]:

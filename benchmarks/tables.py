@@ -21,7 +21,6 @@ from benchmarks import (
     gate_intervals,
     planning,
     segments,
-    topk_ties,
     user_study,
     watched,
 )
@@ -96,7 +95,6 @@ SECTIONS: dict[str, tuple[str, Callable[[Row], str]]] = {
     "topk": ("Rankers of a top-k truth", topk.markdown),
     "adaptation": ("Boosted trees adapted to clicks", adaptation.markdown),
     "user_study": ("Top-k labelling by simulated people", user_study.markdown),
-    "topk_ties": ("Top-k truths with ties, by order of arrival", topk_ties.markdown),
     "nights": ("Thirty nights of a watch", watched.markdown),
     "house": ("How the house stands", sections_of),
     "durability": ("What the store promises", durability.markdown),

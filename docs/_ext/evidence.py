@@ -71,7 +71,7 @@ TOPICS = {
     "rankers": Topic(
         title="Top-k and tuned rankers: the papers' claims",
         about="The experiments of Niu et al. on top-k judging, and of Chen et al. on rankers tuned with clicks.",
-        sections=("Rankers of a top-k truth", "Boosted trees adapted", "Top-k labelling", "Top-k truths"),
+        sections=("Rankers of a top-k truth", "Boosted trees adapted", "Top-k labelling"),
     ),
     "one-sample": Topic(
         title="One sample, many questions",
