@@ -124,19 +124,11 @@ def moment_figures(times: dict, copies: list[float], copies_into: list[float]) -
     for (family, is_comparison, name), pair in times.items():
         for way, taken, targets in zip(("kernel", "public"), pair, (KERNEL_TARGETS, PUBLIC_TARGETS), strict=True):
             median = statistics.median(taken)
-            rows.append(
-                figure(
-                    f"{family} {'comparison' if is_comparison else 'absolute'}, {name}, {way}",
-                    median / unit,
-                    "copies",
-                    at_most=targets[is_comparison],
-                    median_ms=1000 * median,
-                    minimum_ms=1000 * min(taken),
-                    ratio_of_minima=min(taken) / min(copies),
-                    copies_into_existing_memory=median / unit_into,
-                    note=f"{1000 * median:.0f} ms, least {1000 * min(taken):.0f}",
-                )
-            )
+            what = f"{family} {'comparison' if is_comparison else 'absolute'}, {name}, {way}"
+            details = {"median_ms": 1000 * median, "minimum_ms": 1000 * min(taken)}
+            details |= {"ratio_of_minima": min(taken) / min(copies), "copies_into_existing_memory": median / unit_into}
+            note = f"{1000 * median:.0f} ms, least {1000 * min(taken):.0f}"
+            rows.append(figure(what, median / unit, "copies", at_most=targets[is_comparison], note=note, **details))
     return rows
 
 
@@ -158,7 +150,7 @@ EXPERIMENT = Experiment(
         "start": ("Start and first use", lambda o: start.time_start(3 if o.quick else 7)),
         "commands": (
             "Short commands, processor time of a process each",
-            lambda o: short_commands.time_short_commands(3 if o.quick else 9, o.seed),
+            lambda o: short_commands.time_short_commands(3 if o.quick else 9),
         ),
         "simulation": ("Replicated simulation", lambda o: start.time_simulation(200 if o.quick else 2000, o.seed)),
     },

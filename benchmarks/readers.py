@@ -19,32 +19,15 @@ from benchmarks.machine import data_folder, seconds
 from benchmarks.memory import timed_grades
 
 SAMPLES = ("mslr_fold1_train_sample.from_pickle.txt.gz", "mslr_fold1_valid_sample.txt.gz")
-N_FEATURES = 136
 SLICE_MB = 20
 ROUNDS = 5
 GRADES_OF_A_JUDGE, GRADE_ROWS = 10_828, 3_000_000
 
 
-def sample_text() -> tuple[bytes, str]:
-    """Return LETOR text of MSLR's shape and where it comes from."""
-    folder = data_folder() / "mslr-sample"
-    if all((folder / name).exists() for name in SAMPLES):
-        texts = [gzip.decompress((folder / name).read_bytes()).replace(b"\r\n", b"\n") for name in SAMPLES]
-        return b"".join(texts), "the sample of MSLR-WEB10K, repeated with new query ids"
-    print(f"no {' + '.join(SAMPLES)} in the data folder: a file of the same shape is generated")
-    return generated_text(np.random.default_rng(0)), "generated"
-
-
-def generated_text(rng: np.random.Generator, n_queries: int = 60, n_documents: int = 100) -> bytes:
-    """Return text whose features are whole numbers and decimals in about MSLR's shares."""
-    lines = []
-    for q in range(n_queries):
-        for _ in range(n_documents):
-            whole = rng.geometric(0.05, N_FEATURES) - 1
-            decimals = rng.exponential(5.0, N_FEATURES)
-            pairs = " ".join(f"{k + 1}:{whole[k] if k % 5 < 3 else f'{decimals[k]:.6f}'}" for k in range(N_FEATURES))
-            lines.append(f"{rng.integers(5)} qid:{q + 1} {pairs}\n")
-    return "".join(lines).encode()
+def sample_text() -> bytes:
+    """Return LETOR text of MSLR's shape."""
+    paths = (data_folder() / "mslr-sample" / name for name in SAMPLES)
+    return b"".join(gzip.decompress(path.read_bytes()).replace(b"\r\n", b"\n") for path in paths)
 
 
 def repeat_to(path: Path, text: bytes, megabytes: int) -> float:
@@ -71,7 +54,7 @@ def parse_with_polars(path: Path) -> pl.DataFrame:
 
 def time_readers(megabytes: int) -> dict:
     """Time every reader on plain files in a temporary folder; the files are in the system's cache."""
-    text, source = sample_text()
+    text = sample_text()
     with tempfile.TemporaryDirectory() as folder:
         whole, part = Path(folder) / "whole.txt", Path(folder) / "part.txt"
         sizes = {whole: repeat_to(whole, text, megabytes), part: repeat_to(part, text, min(SLICE_MB, megabytes))}
@@ -95,19 +78,9 @@ def time_readers(megabytes: int) -> dict:
     for name, (path, _, target, note) in cases.items():
         median, best = statistics.median(times[name]), min(times[name])
         spread = f"best {sizes[path] / best:,.0f}" + (f", {note}" if note else "")
-        rows.append(
-            figure(
-                name,
-                sizes[path] / median,
-                "MB/s",
-                **target,
-                best=sizes[path] / best,
-                file_mb=sizes[path],
-                median_s=median,
-                note=spread,
-            )
-        )
-    return {"text": source, "rounds": ROUNDS, "figures": rows}
+        details = {"best": sizes[path] / best, "file_mb": sizes[path], "median_s": median, "note": spread}
+        rows.append(figure(name, sizes[path] / median, "MB/s", **target, **details))
+    return {"rounds": ROUNDS, "figures": rows}
 
 
 def time_grades(*, is_quick: bool = False) -> dict:

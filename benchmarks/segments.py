@@ -20,7 +20,7 @@ from activeeval.core.design.methods import default_method
 from activeeval.core.interval_ends import t_quantile
 from activeeval.core.planning import BoundedPlan, Goal, Planner, least_budget
 from benchmarks.frame.experiment import Experiment, Options, Row
-from benchmarks.frame.report import figure, section_tables
+from benchmarks.frame.report import figure
 from benchmarks.pools import SEED, JudgedPool, load
 
 SHARES = (0.5, 0.3, 0.15, 0.05)
@@ -77,24 +77,10 @@ def _shown(
     yield figure(f"{cell}: all four intervals hold", float(hold.mean()), "share", at_least=0.93, note=of)
 
 
-def measure(options: Options) -> list[Row]:
-    """Plan and replay every cell of MQ2008."""
-    return list(rows(load("mq2008"), options))
-
-
+TITLE = "Four segments by chance, about 50, 30, 15 and 5 % of MQ2008, each to come to the same half-width"
 EXPERIMENT = Experiment(
-    __spec__, __doc__, sections={"segments": ("half-widths by segment", measure)}, repetitions=400, seed=2014
+    __spec__, __doc__, sections={"segments": (TITLE, lambda o: rows(load("mq2008"), o))}, repetitions=400, seed=2014
 )
-
-
-def markdown(result: Row) -> str:
-    """Write the figures as a section."""
-    what = (
-        "Four segments by chance, about 50, 30, 15 and 5 % of MQ2008's queries, each to come to the same half-width; "
-        "in proportion: an ordinary sample, large enough that every segment gets there. 400 samples on the real labels."
-    )
-    sections = result.get("sections", {"segments": result.get("segments")})
-    return "\n".join([what, "", *section_tables(sections)]).strip()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from benchmarks import (
     engines_report,
     gate_intervals,
     planning,
-    segments,
     user_study,
     watched,
 )
@@ -89,7 +88,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Row], str]]] = {
     "one-sample": ("One sample, many questions", sections_of),
     "many-systems": ("Many systems, one sample", sections_of),
     "planning": ("What is planned beside what happens", planning.markdown),
-    "segments": ("Half-widths by segment", segments.markdown),
+    "segments": ("Half-widths by segment", sections_of),
     "effective-sample-size": ("How right effective sample sizes are", effective_sample_size.markdown),
     "peers": ("Speed beside the peers", sections_of),
     "topk": ("Rankers of a top-k truth", topk.markdown),
