@@ -40,7 +40,7 @@ EXPERIMENT = Experiment(
     __spec__,
     __doc__,
     measure,
-    packages=("clarabel", "cvxpy"),
+    packages=("clarabel",),
     out=RESULTS / "metric-learning.json",
     only={"action": "append", "choices": list(EXPERIMENTS), "help": "repeatable; all by default"},
     repetitions=20,

@@ -150,7 +150,7 @@ def news_set1(tables: Tables) -> Answer:
 
 
 def speed(tables: Tables) -> Answer:
-    rows = [row for row in tables.rows("speed", "speed") if row["case"].startswith("C given")]
+    rows = tables.rows("speed", "speed")
     return _timed(rows), all(row["seconds"] <= MOST_SECONDS and row["peak MB"] <= MOST_MB for row in rows)
 
 
@@ -161,13 +161,3 @@ def speed_choosing(tables: Tables) -> Answer:
 
 def _timed(rows: list[Row]) -> str:
     return "; ".join(f"{row['case']}: {shown(row, 'seconds', 1)} s, {shown(row, 'peak MB', 0)} MB" for row in rows)
-
-
-def cvxpy(tables: Tables) -> Answer:
-    rows = [row for row in tables.rows("speed", "speed") if row["case"].startswith("cvxpy")]
-    if not rows:
-        return "cvxpy is not installed", None
-    gap = "largest difference to ours"
-    text = _timed(rows) + f"; weights within {max(row[gap] for row in rows):.1g} of ours"
-    ours = tables.one("speed", "speed", case="C given")
-    return text, rows[0]["seconds"] > ours["seconds"] and all(row[gap] < 1e-3 for row in rows)
