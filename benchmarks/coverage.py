@@ -175,7 +175,8 @@ def measure(options: Options) -> dict[str, Any]:
 
 def report(result: dict[str, Any]) -> str:
     """Write the summary, with what is stored of plans."""
-    return markdown(result, stored(RESULTS / "planning.json"))
+    plans = stored(RESULTS / "planning.json").get("sections", {})
+    return markdown(result, plans["overall"]["figures"] if "overall" in plans else ())
 
 
 EXPERIMENT = Experiment(

@@ -36,19 +36,19 @@ def mean_coverage(rows: Sequence[Row]) -> tuple[float, float]:
     return float(np.mean([row["coverage"] for row in rows])), error
 
 
-def markdown(result: Row, plans: Row | None = None) -> str:
+def markdown(result: Row, plans: Sequence[Row] = ()) -> str:
     """Return the summary of a result: of the long list, of 30 to 50 queries, and of what is stored of plans."""
     lines = ["# Coverage of 95 % intervals", "", *_origin(result)]
     for is_few, title in ((False, "Twenty judged queries and more"), (True, "Pools of 30 to 50 queries")):
         counted = [row for row in result["rows"] if row["is_counted"] and row.get("is_few", False) == is_few]
         if counted:
             lines += ["", f"## {title}", "", *_of_list(counted, is_few=is_few)]
-    return "\n".join([*lines, *_of_plans(plans or {})])
+    return "\n".join([*lines, *_of_plans(plans)])
 
 
-def _of_plans(plans: Row) -> list[str]:
+def _of_plans(plans: Sequence[Row]) -> list[str]:
     """Write the share of samples whose half-widths lie within the range of their plan, the mean over cells."""
-    rows = [row for row in plans.get("overall", []) if row["unit"] == "inside"]
+    rows = [row for row in plans if row["unit"] == "inside"]
     if not rows:
         return []
     lines = []

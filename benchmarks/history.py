@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from activeeval import METHODS
+from activeeval import METHODS, Target
 from activeeval.core.design.histories import LOOKS
 from activeeval.core.simulation import replicate
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.loading import Inputs, from_tables
+from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks.coverage import MODELS
 from benchmarks.frame.experiment import Experiment, Options, Row, spread
 from benchmarks.frame.report import figure
@@ -63,24 +64,16 @@ def cells(name: str, model: str, options: Options) -> Iterator[Row]:
     """Yield the figures of one pool under one model."""
     pool = POOLS[name]()
     beliefs = MODELS[BELIEFS[model]](pool.beliefs)
-    for measure in options.measure:
-        for case in CASES:
-            for overhead in OVERHEADS:
-                target = pool.target(measure, case, overhead)
-                cost = METHODS["passive"].design(target).cost
-                where = {"collection": pool.name, "model": model, "measure": measure, "case": case}
-                yield from (
-                    where | {"overhead": overhead, "share": share, "looks": looks} | row
-                    for looks, share, row in _compared(target, beliefs, pool, cost, options)
-                )
+    for measure, case, overhead in product(options.measure, CASES, OVERHEADS):
+        target = pool.target(measure, case, overhead)
+        where = {"collection": pool.name, "model": model, "measure": measure, "case": case, "overhead": overhead}
+        yield from (where | row for row in _compared(target, beliefs, pool, options))
 
 
-def _compared(
-    target: Any, beliefs: Any, pool: JudgedPool, cost: float, options: Options
-) -> Iterator[tuple[str, float, Row]]:
+def _compared(target: Target, beliefs: GradeBeliefs, pool: JudgedPool, options: Options) -> Iterator[Row]:
     method = METHODS["depth"]
     asked = beliefs.for_method(method, pool.max_grade + 1)
-    truth = pool.truth(target)
+    truth, cost = pool.truth(target), METHODS["passive"].design(target).cost
     runs, seconds = {}, {}
     for looks in ("off", *options.looks):
         design = method.looking(looks).design(target, **asked)
@@ -88,67 +81,50 @@ def _compared(
         budgets = [share * cost for share in SHARES]
         runs[looks] = replicate(design, pool.inputs.grades, budgets, options.repetitions, SEED)
         seconds[looks] = time.perf_counter() - started
-    for looks in options.looks:
-        for k, share in enumerate(SHARES):
-            static, history = ((runs[name].values[:, k] - truth) ** 2 for name in ("off", looks))
-            exact = [each.mean() <= ROUNDING for each in (static, history)]
-            if any(exact):  # what stops costs nothing, so that a budget may pay for everything
-                errors_of = {"rmse_today": math.sqrt(static.mean()), "rmse": math.sqrt(history.mean())}
-                yield (
-                    looks,
-                    share,
-                    errors_of | {"exact": ("both" if all(exact) else "today" if exact[0] else "history")},
-                )
-                continue
-            ratio = float(static.mean() / history.mean())
-            relative = static / static.mean() - history / history.mean()
-            run, errors = runs[looks], runs[looks].values[:, k] - truth
-            covers = (run.lows[:, k] <= truth) & (truth <= run.highs[:, k])
-            plain = (runs["off"].lows[:, k] <= truth) & (truth <= runs["off"].highs[:, k])
-            row = {"ratio": ratio, "ratio_se": ratio * float(relative.std()) / math.sqrt(relative.size)}
-            row |= {"rmse": math.sqrt(history.mean()), "rmse_today": math.sqrt(static.mean())}
-            row |= {"bias_over_rmse": float(errors.mean() / math.sqrt(history.mean()))}
-            row |= {"coverage": float(covers.mean()), "coverage_today": float(plain.mean())}
-            row |= {"queries": float(run.n_queries[:, k].mean()), "items": float(run.n_items[:, k].mean())}
-            row |= {"queries_today": float(runs["off"].n_queries[:, k].mean())}
-            row |= {"spent": float(run.spent[:, k].mean() / (share * cost))}
-            yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["off"]}
+    for looks, (k, share) in product(options.looks, enumerate(SHARES)):
+        static, history = ((runs[name].values[:, k] - truth) ** 2 for name in ("off", looks))
+        exact = [each.mean() <= ROUNDING for each in (static, history)]
+        row = {"share": share, "looks": looks}
+        row |= {"rmse": math.sqrt(history.mean()), "rmse_today": math.sqrt(static.mean())}
+        if any(exact):  # what stops costs nothing, so that a budget may pay for everything
+            yield row | {"exact": "both" if all(exact) else "today" if exact[0] else "history"}
+            continue
+        ratio = float(static.mean() / history.mean())
+        relative = static / static.mean() - history / history.mean()
+        run, errors = runs[looks], runs[looks].values[:, k] - truth
+        covers = (run.lows[:, k] <= truth) & (truth <= run.highs[:, k])
+        plain = (runs["off"].lows[:, k] <= truth) & (truth <= runs["off"].highs[:, k])
+        row |= {"ratio": ratio, "ratio_se": ratio * float(relative.std()) / math.sqrt(relative.size)}
+        row |= {"bias_over_rmse": float(errors.mean() / math.sqrt(history.mean()))}
+        row |= {"coverage": float(covers.mean()), "coverage_today": float(plain.mean())}
+        row |= {"queries": float(run.n_queries[:, k].mean()), "items": float(run.n_items[:, k].mean())}
+        row |= {"queries_today": float(runs["off"].n_queries[:, k].mean())}
+        row |= {"spent": float(run.spent[:, k].mean() / (share * cost))}
+        yield row | {"seconds": seconds[looks], "seconds_today": seconds["off"]}
 
 
 def figures_of(rows: Sequence[Row], options: Options) -> list[Row]:
     """Return geometric means over cells with the bars, how many cells are below 1, and coverage."""
     out = []
-    for measure in options.measure:
-        for looks in options.looks:
-            every = [row for row in rows if row["measure"] == measure and row["looks"] == looks]
-            chosen = [row for row in every if "exact" not in row]
-            for name in options.collection:
-                for model in BELIEFS:
-                    part = [row for row in chosen if (row["collection"], row["model"]) == (name, model)]
-                    ratios = np.array([row["ratio"] for row in part])
-                    bar = BARS[name][model] if (measure, looks) == ("nDCG@10", "each") else None
-                    what = f"{measure}, {name}, {model}, looks {looks}"
-                    if not part:
-                        continue
-                    mean = float(np.exp(np.log(ratios).mean()))
-                    out.append(figure(what, mean, "times today", at_least=bar, least=float(ratios.min())))
-            z = [math.log(row["ratio"]) / (row["ratio_se"] / row["ratio"]) for row in chosen]
-            what = f"{measure}, looks {looks}"
-            exact = [row["exact"] for row in every if "exact" in row]
-            if exact:
-                out.append(figure(f"{what}: cells without an error, not of today's", exact.count("history"), ""))
-                out.append(
-                    figure(f"{what}: cells without an error of today's", len(exact) - exact.count("history"), "")
-                )
-            out.append(
-                figure(
-                    f"{what}: cells below 1, of {len(z)}",
-                    sum(each < -BELOW for each in z) + exact.count("today"),
-                    "",
-                    at_most=0,
-                )
-            )
-            out += _told(what, chosen, options.repetitions)
+    for measure, looks in product(options.measure, options.looks):
+        every = [row for row in rows if row["measure"] == measure and row["looks"] == looks]
+        chosen = [row for row in every if "exact" not in row]
+        for name, model in product(options.collection, BELIEFS):
+            part = [row for row in chosen if (row["collection"], row["model"]) == (name, model)]
+            if part:
+                ratios = np.array([row["ratio"] for row in part])
+                bar = BARS[name][model] if (measure, looks) == ("nDCG@10", "each") else None
+                what, mean = f"{measure}, {name}, {model}, looks {looks}", float(np.exp(np.log(ratios).mean()))
+                out.append(figure(what, mean, "times today", at_least=bar, least=float(ratios.min())))
+        z = [math.log(row["ratio"]) / (row["ratio_se"] / row["ratio"]) for row in chosen]
+        what, exact = f"{measure}, looks {looks}", [row["exact"] for row in every if "exact" in row]
+        if exact:
+            n_new = exact.count("history")
+            out.append(figure(f"{what}: cells without an error, not of today's", n_new, ""))
+            out.append(figure(f"{what}: cells without an error of today's", len(exact) - n_new, ""))
+        n_below = sum(each < -BELOW for each in z) + exact.count("today")
+        out.append(figure(f"{what}: cells below 1, of {len(z)}", n_below, "", at_most=0))
+        out += _told(what, chosen, options.repetitions)
     return out
 
 

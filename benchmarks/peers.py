@@ -71,12 +71,7 @@ def time_arrays(folder: Path, data: peer_data.PeerData) -> dict:
     rows += [
         figure("activeeval, all four", total, "s", at_most=0.1, note=f"first call of all {own['first_s']:.2f} s"),
         figure("activeeval, peak memory of the process", own["peak_mb"], "MB", at_most=400),
-        figure(
-            "activeeval, making pool and rankings",
-            own["made_s"],
-            "s",
-            note="checks, and loading what is compiled, included",
-        ),
+        figure("activeeval, making pool and rankings, checks included", own["made_s"], "s"),
         figure("activeeval, sorting by score and id", sorting["seconds"]["sort"], "s"),
     ]
     nothing = np.zeros(data.n_queries, dtype=bool)
@@ -127,32 +122,21 @@ def time_text(folder: Path, data: peer_data.PeerData) -> dict:
     whole, spent = statistics.median(own), statistics.median(busy)
     inside = run_job("text_ours", folder)["seconds"]
     steps = ", ".join(f"{name} {taken:.2f} s" for name, taken in inside.items())
+    note, what = (
+        f"least {min(own):.2f} s; {spent:.2f} s of the processor",
+        "activeeval score, four measures, the process",
+    )
     rows = [
-        figure(
-            "activeeval score, four measures, the process",
-            whole,
-            "s",
-            at_most=3,
-            ratio=1.0,
-            minimum_s=min(own),
-            processor_s=spent,
-            note=f"least {min(own):.2f} s; {spent:.2f} s of the processor",
-        ),
+        figure(what, whole, "s", at_most=3, ratio=1.0, minimum_s=min(own), processor_s=spent, note=note),
         figure("activeeval, the same calls in Python", sum(inside.values()), "s", note=steps),
     ]
-    for name, skipped in (
-        ("text_trec_eval", None),
-        ("text_pytrec_eval", None),
-        ("text_ir_measures", None),
-        ("text_ranx", data.has_tie),
-    ):
-        peer = name.removeprefix("text_")
-        found = [run_job(name, folder) for _ in range(2)][-1]
+    nothing = np.zeros(data.n_queries, dtype=bool)
+    for peer in ("trec_eval", "pytrec_eval", "ir_measures", "ranx"):
+        found = [run_job(f"text_{peer}", folder) for _ in range(2)][-1]
         if "missing" in found:
             rows.append(unavailable(peer, found))
             continue
-        skipped = np.zeros(data.n_queries, dtype=bool) if skipped is None else skipped
-        note = check_agreement(folder, "text_ours", name, skipped)
+        note = check_agreement(folder, "text_ours", f"text_{peer}", data.has_tie if peer == "ranx" else nothing)
         what = f"{peer}, {'two measures' if peer == 'ranx' else 'one measure'}, the process"
         note = f"{found['processor_s']:.2f} s of the processor; {note}"
         ratio, of_processor = found["process_s"] / whole, found["processor_s"] / spent

@@ -19,7 +19,6 @@ from benchmarks import (
     efficiency,
     engines_report,
     gate_intervals,
-    planning,
     user_study,
     watched,
 )
@@ -87,7 +86,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Row], str]]] = {
     "metric-learning": ("Learning gains and discounts from preferences", metric_learning.render),
     "one-sample": ("One sample, many questions", sections_of),
     "many-systems": ("Many systems, one sample", sections_of),
-    "planning": ("What is planned beside what happens", planning.markdown),
+    "planning": ("What is planned beside what happens", sections_of),
     "segments": ("Half-widths by segment", sections_of),
     "effective-sample-size": ("How right effective sample sizes are", effective_sample_size.markdown),
     "peers": ("Speed beside the peers", sections_of),
