@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from itertools import product
 
 import numpy as np
 
@@ -31,10 +30,10 @@ from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import document_samples, efficiency
 from benchmarks.baselines_report import KEYS, POOLING, REGRESSION, Row, markdown
 from benchmarks.document_samples import best_ranks
-from benchmarks.efficiency import MODELS, SHARE, believed
-from benchmarks.frame.experiment import Experiment, Options, spread
+from benchmarks.efficiency import GRID, SHARE, believed, on_pools
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.peer_efficiency import whole_queries
-from benchmarks.pools import CASES, OVERHEADS, JudgedPool, load
+from benchmarks.pools import JudgedPool
 
 MEASURES = ("DCG@10", "ERR@10", "nDCG@10", "AP")
 COLLECTIONS = ("mq2008", "mq2007-agg", "ohsumed", "lightgbm")
@@ -143,32 +142,17 @@ def figures(errors: Floats, own: Row) -> Row:
     return {"efficiency": ratio, "efficiency_se": float(ratio * error)} | bias
 
 
-def measure_all(options: Options) -> Row:
-    """Run the chosen questions."""
-    rows = []
-    for name in options.pool:
-        pool = load(name)
-        cases = ((pool, *question, options) for question in product(options.measure, options.case))
-        rows += spread(rows_of, cases, options.jobs)
-    return {"rows": rows}
-
-
 EXPERIMENT = Experiment(
     __spec__,
     __doc__,
-    measure_all,
+    lambda options: {"rows": on_pools(rows_of, options)},
     report=markdown,
     is_written=True,
     row_keys=KEYS,
-    pool=COLLECTIONS,
-    model=MODELS,
     measure=MEASURES,
-    case=CASES,
-    overhead=OVERHEADS,
     share=SHARE,
     repetitions=1000,
-    seed=1,
-    jobs=2,
+    **GRID | {"pool": COLLECTIONS},
 )
 
 

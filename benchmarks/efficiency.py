@@ -13,7 +13,7 @@ before). Rows of other questions that are stored already are kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
 import numpy as np
@@ -100,6 +100,18 @@ def measure(options: Options) -> Row:
     return {"rows": rows}
 
 
+def on_pools(work: Callable[..., Iterable[Row]], options: Options) -> list[Row]:
+    """Work on each measure and case of the chosen pools."""
+    rows = []
+    for name in options.pool:
+        pool = load(name)
+        cases = ((pool, *question, options) for question in product(options.measure, options.case))
+        rows += spread(work, cases, options.jobs)
+    return rows
+
+
+GRID = {"pool": tuple(POOLS), "model": MODELS, "case": CASES, "overhead": OVERHEADS, "seed": 1, "jobs": 2}
+"""Options of all experiments on these questions."""
 EXPERIMENT = Experiment(
     __spec__,
     __doc__,
@@ -107,16 +119,11 @@ EXPERIMENT = Experiment(
     report=report,
     is_written=True,
     row_keys=KEYS,
-    pool=tuple(POOLS),
-    model={"action": "append", "choices": (*MODELS, "uniform"), "default": list(MODELS)},
-    overhead=OVERHEADS,
-    method={"action": "append", "choices": tuple(METHODS), "help": "in place of the default"},
     measure=MEASURES,
-    case=CASES,
+    method={"action": "append", "choices": tuple(METHODS), "help": "in place of the default"},
     share=(SHARE,),
     repetitions=1000,
-    seed=1,
-    jobs=2,
+    **GRID | {"model": {"action": "append", "choices": (*MODELS, "uniform"), "default": list(MODELS)}},
 )
 
 

@@ -1,6 +1,6 @@
 """Speed of the kernels, the readers, the start and the simulation, in one run on one core.
 
-    python -m benchmarks.kernels [--out benchmarks/results/kernels.json] [--quick] [--only SECTION]
+    python -m benchmarks.kernels [--out benchmarks/results/kernels.json] [--only SECTION]
 
 Moments are timed on a pool of MSLR-WEB30K's size and given as multiples of ``probs.copy()``, which
 allocates (np.copyto into memory that is there already stands beside it). Each round times a copy
@@ -17,11 +17,11 @@ from activeeval import DCG, ERR, QueryPool, Rankings
 from activeeval.core.pool.generated import GRADE_QUANTILES, WEIGHTS, noisy_scores, ranked_by_expected_grade
 from activeeval.core.types import sealed
 from benchmarks import readers, short_commands, start
-from benchmarks.frame.experiment import Experiment, Options
+from benchmarks.frame.experiment import Experiment
 from benchmarks.frame.report import figure
 from benchmarks.machine import seconds, stay_on_one_core
 
-MSLR_QUERIES = 31_531
+MSLR_QUERIES, ROUNDS = 31_531, 9
 MAX_GRADE = 4
 KERNEL_TARGETS = {False: 5, True: 12}
 PUBLIC_TARGETS = {False: 8, True: 15}
@@ -132,29 +132,22 @@ def moment_figures(times: dict, copies: list[float], copies_into: list[float]) -
     return rows
 
 
-def size_of(options: Options) -> int:
-    """Return the number of queries of the pool."""
-    return 1500 if options.quick else MSLR_QUERIES
-
-
 EXPERIMENT = Experiment(
     __spec__,
     __doc__,
     sections={
         "moments": (
             "Moments of an MSLR-sized pool",
-            lambda o: time_moments(size_of(o), 3 if o.quick else 9, np.random.default_rng(o.seed)),
+            lambda o: time_moments(MSLR_QUERIES, ROUNDS, np.random.default_rng(o.seed)),
         ),
-        "readers": ("Reading LETOR text", lambda o: readers.time_readers(20 if o.quick else 200)),
-        "grades": ("Reading grades of machines", lambda o: readers.time_grades(is_quick=o.quick)),
-        "start": ("Start and first use", lambda o: start.time_start(3 if o.quick else 7)),
+        "readers": ("Reading LETOR text", lambda _: readers.time_readers(200)),
+        "start": ("Start and first use", lambda _: start.time_start(7)),
         "commands": (
             "Short commands, processor time of a process each",
-            lambda o: short_commands.time_short_commands(3 if o.quick else 9),
+            lambda _: short_commands.time_short_commands(ROUNDS),
         ),
-        "simulation": ("Replicated simulation", lambda o: start.time_simulation(200 if o.quick else 2000, o.seed)),
+        "simulation": ("Replicated simulation", lambda o: start.time_simulation(2000, o.seed)),
     },
-    quick=False,
     seed=0,
 )
 

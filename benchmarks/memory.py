@@ -1,15 +1,10 @@
-"""Peak memory of a process, and of one that reads grades."""
+"""Peak memory of a process."""
 
 from __future__ import annotations
 
 import resource
 import sys
 from pathlib import Path
-
-import polars as pl
-
-from activeeval.formats.graders.grader_grades import Grades
-from benchmarks.machine import seconds
 
 
 def peak_mb() -> float:
@@ -26,9 +21,3 @@ def peak_mb() -> float:
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
     return peak
-
-
-def timed_grades(*paths: str) -> dict[str, float]:
-    """Measure the seconds of reading some files of grades, compiled before, and the peak of memory of this process."""
-    Grades.read(pl.DataFrame({"query_id": ["a"], "doc_id": ["b"], "grade": [1]}))
-    return {"seconds": sum(seconds(Grades.read, path) for path in paths), "peak_mb": peak_mb()}

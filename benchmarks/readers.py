@@ -1,4 +1,4 @@
-"""Reading LETOR text: this package, scikit-learn's reader and polars, in MB of text a second; and machines' grades."""
+"""Reading LETOR text: this package, scikit-learn's reader and polars, in MB of text a second."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ import polars as pl
 from sklearn.datasets import load_svmlight_file
 
 from activeeval.formats.text.letor import read_letor
-from benchmarks.frame.processes import apart
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder, seconds
-from benchmarks.memory import timed_grades
 
 SAMPLES = ("mslr_fold1_train_sample.from_pickle.txt.gz", "mslr_fold1_valid_sample.txt.gz")
 SLICE_MB = 20
 ROUNDS = 5
-GRADES_OF_A_JUDGE, GRADE_ROWS = 10_828, 3_000_000
 
 
 def sample_text() -> bytes:
@@ -81,39 +78,6 @@ def time_readers(megabytes: int) -> dict:
         details = {"best": sizes[path] / best, "file_mb": sizes[path], "median_s": median, "note": spread}
         rows.append(figure(name, sizes[path] / median, "MB/s", **target, **details))
     return {"rounds": ROUNDS, "figures": rows}
-
-
-def time_grades(*, is_quick: bool = False) -> dict:
-    """Time the readers of machines' grades: ten judges of one pool as qrels, and rows of JSON by the million.
-
-    Each runs in a process of its own, which has compiled before it is timed; memory is that process's peak.
-    """
-    n_rows = 200_000 if is_quick else GRADE_ROWS
-    with tempfile.TemporaryDirectory() as folder:
-        judges, rows = _write_judges(Path(folder)), Path(folder) / "rows.jsonl"
-        with rows.open("w") as handle:
-            for k in range(n_rows):
-                row = f'"query_id": "q{k // 1000}", "doc_id": "msmarco_passage_{k:08d}", "grade": {k % 4}'
-                handle.write(f'{{{row}, "model": "m", "prompt_version": "v1"}}\n')
-        of_judges, of_rows = apart(timed_grades, *map(str, judges)), apart(timed_grades, str(rows))
-    name = f"{n_rows:,} grades as lines of JSON"
-    figures = [
-        figure(f"10 judges, {GRADES_OF_A_JUDGE:,} grades each, qrels", of_judges["seconds"], "s", at_most=1),
-        figure(name, of_rows["seconds"], "s", at_most=20),
-        figure(f"{name}, peak memory", of_rows["peak_mb"], "MB", at_most=600),
-    ]
-    return {"figures": figures}
-
-
-def _write_judges(folder: Path) -> list[Path]:
-    """Write the qrels of ten judges of one pool, packed."""
-    rng, paths = np.random.default_rng(0), []
-    for judge in range(10):
-        grades = rng.integers(0, 4, GRADES_OF_A_JUDGE)
-        lines = (f"{k // 204} 0 msmarco_passage_{k:08d} {grade}\n" for k, grade in enumerate(grades.tolist()))
-        paths.append(folder / f"{judge}.qrels.gz")
-        paths[-1].write_bytes(gzip.compress("".join(lines).encode()))
-    return paths
 
 
 def check_agreement(path: Path) -> None:

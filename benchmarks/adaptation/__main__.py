@@ -21,7 +21,7 @@ from benchmarks.adaptation.data import REAL_SHIFTS, SEEDS, SHIFTS, SOURCES
 from benchmarks.adaptation.large import METHODS, large_claims, measure
 from benchmarks.adaptation.report import markdown
 from benchmarks.adaptation.running import EPOCHS, FINE, LAMBDAS, Folds, agreement, balanced, run, svms
-from benchmarks.frame.experiment import Experiment, Options
+from benchmarks.frame.experiment import Experiment, Options, Row
 from benchmarks.frame.processes import apart
 from benchmarks.machine import data_folder, on_one_thread
 
@@ -61,13 +61,7 @@ def _figures(values: Folds | None) -> dict[str, list[float]] | None:
 def measure_all(options: Options) -> dict[str, Any]:
     """Measure the chosen cases, then what each method takes in a process of its own."""
     seeds = SEEDS[: options.seeds]
-    result: dict[str, Any] = {
-        "n_jobs": N_JOBS,
-        "seeds": list(seeds),
-        "epochs_of_sgd": EPOCHS,
-        "cases": {},
-        "claims": [],
-    }
+    result: Row = {"n_jobs": N_JOBS, "seeds": list(seeds), "epochs_of_sgd": EPOCHS, "cases": {}, "claims": []}
     result |= {"lambdas": list(LAMBDAS), "fine": list(FINE), "shifts": SHIFTS, "shifts_of_real": REAL_SHIFTS}
     with Parallel(n_jobs=N_JOBS) as parallel:
         for name in options.case:

@@ -11,6 +11,8 @@ from benchmarks.frame.pictures import COLOURS, finish, one_legend, panels, save
 from benchmarks.frame.report import Row
 from benchmarks.topk.running import FINE, FOCUSED, RANKS
 
+ROLES = ("focused", "its parent of lists", "its parent of pairs", "ListMLE")
+
 
 def save_all(result: Row, folder: Path) -> list[Path]:
     """Draw what a result holds; return the files."""
@@ -41,13 +43,8 @@ def _ranks(result: Row) -> Any:
     figure, axes = panels(len(FOCUSED), len(cases))
     for row, case in zip(axes, cases, strict=True):
         for axis, (one, parents) in zip(row, FOCUSED.items(), strict=True):
-            roles = (
-                (one, "focused"),
-                (parents[0], "its parent of lists"),
-                (parents[1], "its parent of pairs"),
-                ("ListMLE", "ListMLE"),
-            )
-            for colour, (name, role) in zip(COLOURS, roles, strict=False):
+            named = zip(COLOURS, (one, *parents, "ListMLE"), ROLES, strict=False)
+            for colour, name, role in named:
                 values = [result["rankers"][case][name]["means"][f"κ-N@{k}"] for k in RANKS]
                 axis.plot(list(RANKS), values, color=colour, marker="o", ms=3, label=role)
             finish(axis, f"{case.split()[0]}: {one}", "cutoff k", "κ-NDCG@k")
