@@ -21,7 +21,7 @@ import numpy as np
 from activeeval import Target
 from activeeval.core.design.methods import default_method
 from activeeval.core.errors import BudgetError
-from activeeval.core.estimation import INTERVALS, half_widths
+from activeeval.core.estimation import half_widths
 from activeeval.core.results import MORE_SPREAD
 from activeeval.core.simulation import Replications, replicate
 from activeeval.core.types import Bools, Floats, Ints
@@ -56,7 +56,7 @@ MODELS: dict[str, Callable[[GradeBeliefs], GradeBeliefs]] = {
 
 
 def replays(
-    target: Target, beliefs: GradeBeliefs, grades: Ints, shares: dict[float, int], repetitions: int, interval: str = "t"
+    target: Target, beliefs: GradeBeliefs, grades: Ints, shares: dict[float, int], repetitions: int
 ) -> Iterator[tuple[float, Replications | None]]:
     """Design once, then yield budget and replications for every share and its seed; None where it is refused.
 
@@ -67,19 +67,19 @@ def replays(
     for share, seed in shares.items():
         budget = share * design.cost
         try:
-            yield budget, replicate(design, grades, [budget], repetitions, seed, interval=interval)
+            yield budget, replicate(design, grades, [budget], repetitions, seed)
         except BudgetError:
             yield budget, None
 
 
-def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int, interval: str = "t") -> list[dict[str, Any]]:
+def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int) -> list[dict[str, Any]]:
     """Return the rows of cells that share a design; `nonzero_queries` tells how few queries may make the truth."""
     cell, grades = listed[0], pool.inputs.grades
     target = pool.target(cell.measure, cell.case, cell.overhead)
     values = target.values(grades)
     truth, scale = (float(target.pool.query_probs @ v) for v in (values, np.abs(values)))
     seeds = {one.share: one.seed for one in listed}
-    runs = replays(target, MODELS[cell.model](pool.beliefs), grades, seeds, repetitions, interval)
+    runs = replays(target, MODELS[cell.model](pool.beliefs), grades, seeds, repetitions)
     common = {"method": default_method(target.measure).name, "repetitions": repetitions}
     common |= {"is_few": cell.collection in FEW_TOPICS, "pool_queries": target.pool.n_queries}
     common |= {"truth": truth, "nonzero_queries": int(np.count_nonzero(np.abs(values) > ROUNDING * scale))}
@@ -155,13 +155,13 @@ def _mean_of(values: Floats) -> float | None:
     return float(finite.mean()) if finite.size else None
 
 
-def run(listed: list[Cell], repetitions: int, jobs: int, interval: str = "t") -> list[dict[str, Any]]:
+def run(listed: list[Cell], repetitions: int, jobs: int) -> list[dict[str, Any]]:
     """Run cells; their rows come in their order."""
     rows: list[dict[str, Any]] = []
     for collection, of_collection in groupby(listed, key=lambda cell: cell.collection):
         pool = LOADERS[collection]()
         plans = (list(group) for _, group in groupby(of_collection, key=lambda cell: cell.plan))
-        rows += spread(rows_of, ((pool, group, repetitions, interval) for group in plans), jobs)
+        rows += spread(rows_of, ((pool, group, repetitions) for group in plans), jobs)
         print(f"{collection}: {len(rows)} of {len(listed)}", flush=True)
     return rows
 
@@ -170,7 +170,7 @@ def measure(options: Options) -> dict[str, Any]:
     """Run the chosen cells."""
     listed = [cell for cell in (*cells(), *cells_of_few()) if cell.collection in options.collection]
     listed = [cell for cell in listed if cell.case in options.case]
-    return {"rows": run(listed, options.repetitions, options.jobs, options.interval)}
+    return {"rows": run(listed, options.repetitions, options.jobs)}
 
 
 def report(result: dict[str, Any]) -> str:
@@ -189,7 +189,6 @@ EXPERIMENT = Experiment(
     repetitions=1000,
     jobs=2,
     case=CASES,
-    interval={"default": "t", "choices": INTERVALS},
 )
 
 

@@ -1,6 +1,6 @@
 """Speed beside the peers: the same data, one run, each peer in a process of its own.
 
-    python -m benchmarks.peers [--quick] [--only SECTION] [--trec-eval PATH] [--out benchmarks/results/peers.json]
+    python -m benchmarks.peers [--only SECTION] [--trec-eval PATH] [--out benchmarks/results/peers.json]
 
 Values of all peers and of this package must agree on every query, or nothing is reported. A peer that cannot be
 imported has a row that says so. With --only the other sections that are stored already are kept. trec_eval is built
@@ -27,7 +27,7 @@ from benchmarks.frame.processes import run, wall_and_cpu
 from benchmarks.frame.report import figure
 from benchmarks.peer_jobs import MEASURES
 
-MSLR_QUERIES, SLICE, FEW = 31_531, 1000, 60
+MSLR_QUERIES, SLICE = 31_531, 1000
 TOLERANCE, PRINTED = 1e-6, {"gdeval": 0.5e-5, "text_trec_eval": 0.5e-4}
 PACKAGES = ("pytrec_eval-terrier", "ranx", "ir_measures")
 
@@ -148,7 +148,7 @@ def with_data(options: Options, measure: Callable[..., dict]) -> dict:
     """Measure a section that takes generated data in a folder."""
     if options.trec_eval:
         os.environ["TREC_EVAL"] = str(options.trec_eval.resolve(strict=True))
-    data = peer_data.generate(FEW if options.quick else MSLR_QUERIES, options.seed)
+    data = peer_data.generate(MSLR_QUERIES, options.seed)
     with tempfile.TemporaryDirectory() as name:
         peer_data.save(data, Path(name))
         return measure(Path(name), data)
@@ -162,7 +162,6 @@ EXPERIMENT = Experiment(
         "text": ("The same from TREC text", partial(with_data, measure=time_text)),
     },
     packages=PACKAGES,
-    quick=False,
     seed=0,
     trec_eval=None,
 )
