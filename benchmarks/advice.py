@@ -16,7 +16,6 @@ Stores benchmarks/results/advice.json.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,7 +29,7 @@ from activeeval.core.design import Design
 from activeeval.core.estimation import confidence_after, evaluate, evidence_of, half_widths
 from activeeval.core.pool import key_of, known_digest, pool_hashes
 from activeeval.core.simulation import replicate
-from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.experiment import Experiment, Options, Row
 from benchmarks.frame.report import figure
 from benchmarks.planning import Question
 from benchmarks.pools import load
@@ -142,7 +141,7 @@ def false_verdicts(one: Question, design: Design, budget: float, repetitions: in
     yield figure(f"{name}: refused", refused, "top-ups", at_most=0)
 
 
-def followed(options: argparse.Namespace, measure: str) -> Iterator[Row]:
+def followed(options: Options, measure: str) -> Iterator[Row]:
     """Yield the figures of a measure."""
     one = Question(load(POOL), measure, "two rankers", 0.0)
     design = one.design("items")

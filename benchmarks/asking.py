@@ -10,22 +10,19 @@ Stores benchmarks/results/asking.json.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from activeeval import Target
 from activeeval.core.design.methods import METHODS
 from activeeval.core.grade_models.values import PLANNED_RHO, ValueTable, default_shares
 from activeeval.core.planning import Planner
 from activeeval.core.simulation import simulate
 from activeeval.inputs.grader_values import read_graders
-from activeeval.inputs.loading import from_tables, on_scale, sampled_measure
-from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.experiment import Experiment, Options, spread
 from benchmarks.frame.report import figure
-from benchmarks.graders import PAIRS, SEED, SHARE, TOP, USELESS, Row, beliefs_of, dl21
+from benchmarks.graders import PAIRS, SEED, TOP, USELESS, Row, dl21, questions
 
 PRICES = (0.002, 0.01, 0.05)
 WAYS = ("none", "first 5", "all")
@@ -34,14 +31,9 @@ _PLACES = 5
 
 def cells(k: int, measure: str, repetitions: int) -> Iterator[Row]:
     """Yield planned and replayed variances of every way, price and grader, of the k-th pair."""
-    collection = dl21()
-    for n in (1, 2):
-        loaded = from_tables(collection.people, collection.pairs[k][:n], evaluated=n, unjudged="irrelevant")
-        inputs = loaded.in_id_order().with_costs(None, 0.0)
-        target = Target(on_scale(sampled_measure(measure), TOP), *inputs.rankings)
-        method = METHODS["items"]
-        passive = METHODS["passive"].design(target)
-        budget = SHARE * passive.cost
+    collection, method = dl21(), METHODS["items"]
+    for question in questions(collection, collection.pairs[k], [measure]):
+        inputs, target, n = question.inputs, question.target, question.where["runs"]
         is_first = np.zeros(inputs.pool.n_items, dtype=np.bool_)
         for ranking in inputs.rankings:
             is_first[ranking.items[ranking.ranks <= _PLACES]] = True
@@ -50,7 +42,7 @@ def cells(k: int, measure: str, repetitions: int) -> Iterator[Row]:
         for grader in read_graders(list(collection.graders.values())):
             table = ValueTable.of(grader.on(inputs.pool).values, default_shares(TOP + 1), PLANNED_RHO)
             likely[grader.name.removesuffix(".dl21")] = table.probs[table.codes]
-        for name, belief in beliefs_of(inputs, collection).items():
+        for name, belief in question.believed.items():
             if name == "no model" or name in USELESS:
                 continue
             shares = np.tile(default_shares(TOP + 1), (inputs.pool.n_items, 1))
@@ -62,8 +54,8 @@ def cells(k: int, measure: str, repetitions: int) -> Iterator[Row]:
                 planner = Planner(targets=[target], believed=lambda _, as_planned=as_planned: as_planned, max_grade=TOP)
                 (forecast,) = planner.forecasts(method)
                 n_asked = int((is_asked & target.matters).sum())
-                lefts = [budget - price * n_asked for price in PRICES]
-                designs = {"passive": passive, way: method.design(target, **model)}
+                lefts = [question.budget - price * n_asked for price in PRICES]
+                designs = {"passive": question.passive, way: method.design(target, **model)}
                 budgets = sorted({left for left in lefts if forecast.works(left)})
                 summaries = simulate(designs, inputs.grades, budgets, repetitions, SEED)
                 replayed = {each.budget: each.row()["rmse"] ** 2 for each in summaries if each.method == way}
@@ -113,7 +105,7 @@ def _means(rows: Sequence[Row]) -> dict[str, tuple[float, float]]:
     return out
 
 
-def measure(options: argparse.Namespace) -> Row:
+def measure(options: Options) -> Row:
     """Work on every pair of runs."""
     rows = spread(cells, ((k, options.measure, options.repetitions) for k in range(len(PAIRS))), options.jobs)
     return {"figures": figures_of(rows), "rows": rows}

@@ -4,12 +4,12 @@ DCG@10, ERR@10, nDCG@10 and AP × {one ranking, two rankers, index update} × ov
 forest that was trained on other queries, and the uniform model with its query factor × four judged pools, at a tenth of
 what judging a pool whole costs. The baselines, all in numpy:
 
-- whole queries, with the model: strata with Neyman's allocation, active statistical inference
-  (benchmarks.query_samples);
 - documents of random queries, without a model: infAP, xinfAP, infNDCG, statAP, and the DCG of the same samples
   (benchmarks.document_samples, benchmarks.inferred); and the same samples with the model's predictions of the queries
   as a regressor, which nobody offers but is at hand;
 - fixed-depth pooling: the first documents of random queries, what is not judged counting as not relevant.
+
+Strata of whole queries and active statistical inference, with the model: benchmarks.peer_efficiency.
 
 Each is run in several configurations, and the best one of each question counts, chosen after the event, which favours
 baselines. Their budget is met on average, ours is a hard limit. Queries that no label can change count as known for
@@ -19,38 +19,36 @@ kept.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
-from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import Target
+from activeeval.core.types import Floats, Ints
 from activeeval.inputs.modelling import GradeBeliefs
-from benchmarks import document_samples, efficiency, query_samples
+from benchmarks import document_samples, efficiency
 from benchmarks.baselines_report import KEYS, POOLING, REGRESSION, Row, markdown
 from benchmarks.document_samples import best_ranks
-from benchmarks.efficiency import MODELS, SHARE, believed
-from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.efficiency import GRID, SHARE, believed, on_pools
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.peer_efficiency import whole_queries
-from benchmarks.pools import CASES, OVERHEADS, JudgedPool, load
-from benchmarks.query_samples import Found, Queries, subsets
+from benchmarks.pools import JudgedPool
 
 MEASURES = ("DCG@10", "ERR@10", "nDCG@10", "AP")
 COLLECTIONS = ("mq2008", "mq2007-agg", "ohsumed", "lightgbm")
 DEPTHS = (1, 2, 3, 5, 10)
 """To which fixed-depth pooling judges."""
-Floats = NDArray[np.float64]
+Found = tuple[str, str, Floats, float]
+"""What a baseline says in one configuration: both by name, estimates (repetitions,), and what it spent on average."""
 
 
-def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespace) -> list[Row]:
+def rows_of(pool: JudgedPool, measure: str, case: str, options: Options) -> list[Row]:
     """Return a row for our default and for each baseline's best configuration, by overhead and model."""
     started, rows, target = time.perf_counter(), [], pool.target(measure, case, 0.0)
     drawn = list(drawn_documents(target, pool, options.repetitions, options.seed))
     beliefs = {model: believed(pool, model) for model in options.model}
-    asked = argparse.Namespace(method=None, share=[options.share], repetitions=options.repetitions, seed=options.seed)
+    asked = Options(method=None, share=[options.share], repetitions=options.repetitions, seed=options.seed)
     for overhead in options.overhead:
         for own in efficiency.rows_of(pool, beliefs, (measure, case, overhead), asked):
             where = {key: own[key] for key in KEYS}
@@ -83,22 +81,19 @@ def drawn_documents(
 
 
 def best_of(
-    where: Row, own: Row, pool: JudgedPool, beliefs: GradeBeliefs, drawn: Sequence, options: argparse.Namespace
+    where: Row, own: Row, pool: JudgedPool, beliefs: GradeBeliefs, drawn: Sequence, options: Options
 ) -> Iterator[Row]:
     """Return the row of each baseline's best configuration on one question."""
     target = pool.target(where["measure"], where["case"], where["overhead"])
     _, _, columns = whole_queries(target, beliefs, pool.max_grade + 1, pool.inputs.grades)
-    queries = Queries(*(columns[name] for name in ("values", "predictions", "spreads", "costs")))
-    rng, rows = np.random.default_rng(options.seed), {}
-    budget = own["budget"]
-    every = [*query_samples.samples(queries, budget, options.repetitions, rng)]
+    rng, rows, budget = np.random.default_rng(options.seed), {}, own["budget"]
     for one in drawn:
-        every += of_documents(one, columns["overheads"], queries.predictions, budget, options.repetitions, rng)
-    for found in every:
-        errors = columns["known"] + columns["scale"] * found.estimates - columns["truth"]
-        row = where | {"baseline": found.baseline, "configuration": found.configuration}
-        row |= figures(errors, own) | {"spent": found.spent, "budget": budget}
-        rows[found.baseline] = max(rows.get(found.baseline, row), row, key=lambda each: each["efficiency"] or np.inf)
+        found = of_documents(one, columns["overheads"], columns["predictions"], budget, options.repetitions, rng)
+        for baseline, configuration, estimates, spent in found:
+            errors = columns["known"] + columns["scale"] * estimates - columns["truth"]
+            row = where | {"baseline": baseline, "configuration": configuration}
+            row |= figures(errors, own) | {"spent": spent, "budget": budget}
+            rows[baseline] = max(rows.get(baseline, row), row, key=lambda each: each["efficiency"] or np.inf)
     yield from rows.values()
 
 
@@ -113,10 +108,17 @@ def of_documents(
         return
     chosen = subsets(costs.size, n, repetitions, rng)
     own = estimates[np.arange(repetitions)[:, None] % len(estimates), chosen]
-    yield Found(name, f"{configuration}; {n} queries", own.mean(axis=1), n * cost)
+    yield name, f"{configuration}; {n} queries", own.mean(axis=1), n * cost
     if name != POOLING:
         adjusted = own.mean(axis=1) + regressed(own, predictions[chosen], predictions.mean())
-        yield Found(f"{name}{REGRESSION}", f"{configuration}; {n} queries", adjusted, n * cost)
+        yield f"{name}{REGRESSION}", f"{configuration}; {n} queries", adjusted, n * cost
+
+
+def subsets(size: int, n: int, repetitions: int, rng: np.random.Generator) -> Ints:
+    """Draw random subsets of n of ``size``, shape (repetitions, n)."""
+    if n >= size:
+        return np.broadcast_to(np.arange(size), (repetitions, size))
+    return np.argpartition(rng.random((repetitions, size)), n, axis=1)[:, :n]
 
 
 def regressed(values: Floats, predictions: Floats, mean: float) -> Floats:
@@ -140,32 +142,17 @@ def figures(errors: Floats, own: Row) -> Row:
     return {"efficiency": ratio, "efficiency_se": float(ratio * error)} | bias
 
 
-def measure_all(options: argparse.Namespace) -> Row:
-    """Run the chosen questions."""
-    rows = []
-    for name in options.pool:
-        pool = load(name)
-        cases = ((pool, *question, options) for question in product(options.measure, options.case))
-        rows += spread(rows_of, cases, options.jobs)
-    return {"rows": rows}
-
-
 EXPERIMENT = Experiment(
     __spec__,
     __doc__,
-    measure_all,
+    lambda options: {"rows": on_pools(rows_of, options)},
     report=markdown,
     is_written=True,
     row_keys=KEYS,
-    pool=COLLECTIONS,
-    model=MODELS,
     measure=MEASURES,
-    case=CASES,
-    overhead=OVERHEADS,
     share=SHARE,
     repetitions=1000,
-    seed=1,
-    jobs=2,
+    **GRID | {"pool": COLLECTIONS},
 )
 
 

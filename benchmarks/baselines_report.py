@@ -8,9 +8,8 @@ from typing import Any
 from benchmarks.frame.report import Row, origin, plus_minus, table
 
 KEYS = ("pool", "model", "overhead", "measure", "case", "share")
-GROUPS = ("whole queries", "documents", "pooling", "documents, regression")
+GROUPS = ("documents", "pooling", "documents, regression")
 """Columns, of which the best counts."""
-WHOLE = ("stratified queries", "active inference")
 POOLING = "fixed-depth pooling"
 REGRESSION = ", regression"
 BEYOND = 1000
@@ -31,7 +30,7 @@ def group_of(baseline: str) -> str | None:
         return None
     if baseline.endswith(REGRESSION):
         return "documents, regression"
-    return "pooling" if baseline == POOLING else "whole queries" if baseline in WHOLE else "documents"
+    return "pooling" if baseline == POOLING else "documents"
 
 
 def best_in(rows: dict[str, Row], group: str) -> Row | None:
@@ -71,11 +70,10 @@ def _origin(result: Row) -> list[str]:
         "best of its baselines in all configurations, chosen after the event; their budget is met on average, ours is "
         "a hard limit.",
         "",
-        "*whole queries*: Neyman's strata of predictions or active inference, with the model. *documents*: infAP, "
-        "xinfAP, infNDCG, statAP and the DCG of such samples, of random queries, without a model; *regression*: the "
-        "same samples with the model's predictions of queries as a regressor. *pooling*: the first documents of random "
-        "queries, what is not judged counting as not relevant. *bias*: its share of the mean squared error; it stays "
-        "as it is however many queries are judged.",
+        "*documents*: infAP, xinfAP, infNDCG, statAP and the DCG of such samples, of random queries, without a model; "
+        "*regression*: the same samples with the model's predictions of queries as a regressor. *pooling*: the first "
+        "documents of random queries, what is not judged counting as not relevant. *bias*: its share of the mean "
+        "squared error; it stays as it is however many queries are judged.",
         "",
         f"Of {n} questions a baseline errs less than our default: {told}.",
     ]

@@ -9,7 +9,6 @@ summary leaves them out. Each cell has a seed of its own, made from its name.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -18,40 +17,30 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import Target
 from activeeval.core.design.methods import default_method
 from activeeval.core.errors import BudgetError
-from activeeval.core.estimation import INTERVALS, half_widths
+from activeeval.core.estimation import half_widths
 from activeeval.core.results import MORE_SPREAD
 from activeeval.core.simulation import Replications, replicate
+from activeeval.core.types import Bools, Floats, Ints
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
-from benchmarks.coverage_cells import (
-    CASES,
-    COLLECTIONS,
-    FEW_TOPICS,
-    WORST_COLLECTIONS,
-    Cell,
-    cells,
-    cells_of_few,
-    sample_of,
-)
-from benchmarks.coverage_report import FEW_DEGREES, LESS_SPREAD, markdown
+from benchmarks.coverage_cells import CASES, COLLECTIONS, FEW_TOPICS, WORST_COLLECTIONS, Cell, cells, cells_of_few
+from benchmarks.coverage_report import markdown
 from benchmarks.few_topics import POOLS_OF_FEW
-from benchmarks.frame.experiment import RESULTS, Experiment, spread, stored
+from benchmarks.frame.experiment import RESULTS, Experiment, Options, spread, stored
 from benchmarks.pools import JudgedPool, load
 from benchmarks.special_pools import SPECIAL_POOLS
 
-Floats, Bools = NDArray[np.float64], NDArray[np.bool_]
 FEWEST_JUDGED = 20
 """Mean number of judged queries from which on a cell counts."""
 ROUNDING = 1e-10
 """What estimate and truth may differ by and still be equal, as a share of the mean absolute value of a query."""
 NARROW = 0.02
 """Of the root mean squared error: an interval that is narrower and misses was sure for no reason."""
-CODES = ("no spread", "less spread", "more spread", "few decide")
-"""Cautions whose worth is measured, given or not."""
+CODES = ("no spread", "more spread")
+"""Cautions whose worth is measured."""
 
 LOADERS: dict[str, Callable[[], JudgedPool]] = {
     **{name: partial(load, name.lower()) for name in COLLECTIONS if name not in SPECIAL_POOLS},
@@ -67,12 +56,7 @@ MODELS: dict[str, Callable[[GradeBeliefs], GradeBeliefs]] = {
 
 
 def replays(
-    target: Target,
-    beliefs: GradeBeliefs,
-    grades: NDArray[np.int64],
-    shares: dict[float, int],
-    repetitions: int,
-    interval: str = "t",
+    target: Target, beliefs: GradeBeliefs, grades: Ints, shares: dict[float, int], repetitions: int
 ) -> Iterator[tuple[float, Replications | None]]:
     """Design once, then yield budget and replications for every share and its seed; None where it is refused.
 
@@ -83,19 +67,19 @@ def replays(
     for share, seed in shares.items():
         budget = share * design.cost
         try:
-            yield budget, replicate(design, grades, [budget], repetitions, seed, interval=interval)
+            yield budget, replicate(design, grades, [budget], repetitions, seed)
         except BudgetError:
             yield budget, None
 
 
-def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int, interval: str = "t") -> list[dict[str, Any]]:
+def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int) -> list[dict[str, Any]]:
     """Return the rows of cells that share a design; `nonzero_queries` tells how few queries may make the truth."""
     cell, grades = listed[0], pool.inputs.grades
     target = pool.target(cell.measure, cell.case, cell.overhead)
     values = target.values(grades)
     truth, scale = (float(target.pool.query_probs @ v) for v in (values, np.abs(values)))
     seeds = {one.share: one.seed for one in listed}
-    runs = replays(target, MODELS[cell.model](pool.beliefs), grades, seeds, repetitions, interval)
+    runs = replays(target, MODELS[cell.model](pool.beliefs), grades, seeds, repetitions)
     common = {"method": default_method(target.measure).name, "repetitions": repetitions}
     common |= {"is_few": cell.collection in FEW_TOPICS, "pool_queries": target.pool.n_queries}
     common |= {"truth": truth, "nonzero_queries": int(np.count_nonzero(np.abs(values) > ROUNDING * scale))}
@@ -153,12 +137,7 @@ def _cautions(found: Replications, errors: Floats, misses: Bools, slack: float) 
     observed, planned, degrees = found.observed[:, 0], found.planned[:, 0], found.degrees_of_freedom[:, 0]
     alone = np.abs(errors) > half_widths(observed, degrees, 0.95) + slack
     shows = np.isfinite(observed)
-    is_told = {
-        "no spread": ~shows,
-        "less spread": shows & (observed < LESS_SPREAD * planned),
-        "more spread": shows & (planned > 0) & (observed > MORE_SPREAD * planned),
-        "few decide": shows & (degrees < FEW_DEGREES) & (found.n_open[:, 0] > 0),
-    }
+    is_told = {"no spread": ~shows, "more spread": shows & (planned > 0) & (observed > MORE_SPREAD * planned)}
     rows: dict[str, Any] = {"misses_alone": float(alone.mean())}
     for code in CODES:
         told = is_told[code]
@@ -176,28 +155,28 @@ def _mean_of(values: Floats) -> float | None:
     return float(finite.mean()) if finite.size else None
 
 
-def run(listed: list[Cell], repetitions: int, jobs: int, interval: str = "t") -> list[dict[str, Any]]:
+def run(listed: list[Cell], repetitions: int, jobs: int) -> list[dict[str, Any]]:
     """Run cells; their rows come in their order."""
     rows: list[dict[str, Any]] = []
     for collection, of_collection in groupby(listed, key=lambda cell: cell.collection):
         pool = LOADERS[collection]()
         plans = (list(group) for _, group in groupby(of_collection, key=lambda cell: cell.plan))
-        rows += spread(rows_of, ((pool, group, repetitions, interval) for group in plans), jobs)
+        rows += spread(rows_of, ((pool, group, repetitions) for group in plans), jobs)
         print(f"{collection}: {len(rows)} of {len(listed)}", flush=True)
     return rows
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> dict[str, Any]:
     """Run the chosen cells."""
     listed = [cell for cell in (*cells(), *cells_of_few()) if cell.collection in options.collection]
     listed = [cell for cell in listed if cell.case in options.case]
-    listed = sample_of(listed, options.cells) if options.cells else listed
-    return {"rows": run(listed, options.repetitions, options.jobs, options.interval)}
+    return {"rows": run(listed, options.repetitions, options.jobs)}
 
 
 def report(result: dict[str, Any]) -> str:
     """Write the summary, with what is stored of plans."""
-    return markdown(result, stored(RESULTS / "planning.json"))
+    plans = stored(RESULTS / "planning.json").get("sections", {})
+    return markdown(result, plans["overall"]["figures"] if "overall" in plans else ())
 
 
 EXPERIMENT = Experiment(
@@ -207,11 +186,9 @@ EXPERIMENT = Experiment(
     report=report,
     is_written=True,
     collection=(*COLLECTIONS, *WORST_COLLECTIONS, *FEW_TOPICS),
-    cells=0,
     repetitions=1000,
     jobs=2,
     case=CASES,
-    interval={"default": "t", "choices": INTERVALS},
 )
 
 

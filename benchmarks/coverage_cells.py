@@ -93,11 +93,6 @@ def cells_of_few() -> list[Cell]:
     )
 
 
-def sample_of(listed: list[Cell], n: int) -> list[Cell]:
-    """Return n cells of a list by lot, in its order."""
-    return sorted(sorted(listed, key=lambda cell: number_of(f"lot {cell.name}"))[:n])
-
-
 def _dealt(collection: str, measure: str) -> Iterator[tuple[str, list[tuple[str, float]]]]:
     """Give every model its pairs of case and overhead."""
     pairs = list(product(CASES, OVERHEADS))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from scipy.stats import binom
@@ -19,8 +18,6 @@ LOW, VERY_LOW = 0.92, 0.88
 MANY_QUERIES, WIDEST = 200, 1.06
 MOST_BELOW, MOST_UNDER, MOST_FAR = 8, 0.12, 0.04
 N_WORST = 10
-LESS_SPREAD, FEW_DEGREES = 0.1, 4.0
-"""Of cautions that were given until the intervals that they mark were found to miss less often than others."""
 ROUNDING = 1e-9
 """What sums of costs may be off by."""
 FACTORS = ("model", "collection", "measure", "case", "overhead", "share", "method")
@@ -39,19 +36,19 @@ def mean_coverage(rows: Sequence[Row]) -> tuple[float, float]:
     return float(np.mean([row["coverage"] for row in rows])), error
 
 
-def markdown(result: dict[str, Any], plans: dict[str, Any] | None = None) -> str:
+def markdown(result: Row, plans: Sequence[Row] = ()) -> str:
     """Return the summary of a result: of the long list, of 30 to 50 queries, and of what is stored of plans."""
     lines = ["# Coverage of 95 % intervals", "", *_origin(result)]
     for is_few, title in ((False, "Twenty judged queries and more"), (True, "Pools of 30 to 50 queries")):
         counted = [row for row in result["rows"] if row["is_counted"] and row.get("is_few", False) == is_few]
         if counted:
             lines += ["", f"## {title}", "", *_of_list(counted, is_few=is_few)]
-    return "\n".join([*lines, *_of_plans(plans or {})])
+    return "\n".join([*lines, *_of_plans(plans)])
 
 
-def _of_plans(plans: dict[str, Any]) -> list[str]:
+def _of_plans(plans: Sequence[Row]) -> list[str]:
     """Write the share of samples whose half-widths lie within the range of their plan, the mean over cells."""
-    rows = [row for row in plans.get("overall", []) if row["unit"] == "inside"]
+    rows = [row for row in plans if row["unit"] == "inside"]
     if not rows:
         return []
     lines = []
@@ -78,7 +75,7 @@ def _of_list(counted: list[Row], *, is_few: bool) -> list[str]:
     return [*lines, "", f"### The {N_WORST} most biased, in units of their RMSE", "", *_named(by_bias[:N_WORST])]
 
 
-def _origin(result: dict[str, Any]) -> list[str]:
+def _origin(result: Row) -> list[str]:
     rows = result["rows"]
     chance = math.sqrt(2 / math.pi / rows[0]["repetitions"])
     n_refused, n_counted = sum(row["is_refused"] for row in rows), sum(row["is_counted"] for row in rows)
@@ -149,12 +146,7 @@ def _bars(
 
 def _cautions(rows: Sequence[Row]) -> list[str]:
     """Write for each caution its share of runs, and how often the intervals of those runs miss."""
-    wording = {
-        "no spread": "do not use: no spread",
-        "less spread": f"not given: V̂ / planned < {LESS_SPREAD:g}",
-        "more spread": f"note: V̂ / planned > {MORE_SPREAD:g}",
-        "few decide": f"not given: fewer than {FEW_DEGREES:g} degrees of freedom",
-    }
+    wording = {"no spread": "do not use: no spread", "more spread": f"note: V̂ / planned > {MORE_SPREAD:g}"}
     lines = []
     for code, what in wording.items():
         told = float(np.mean([row[code]["told"] for row in rows]))
@@ -213,7 +205,6 @@ def _named(rows: Iterable[Row]) -> list[str]:
         ),
         "below / above": lambda row: f"{row['below']:.1%} / {row['above']:.1%}",
         "width": lambda row: "" if row["width_to_rmse"] is None else f"{row['width_to_rmse']:.2f}",
-        "careful": lambda row: f"{row['less spread']['told']:.0%}",
         "infinite": lambda row: f"{row['undetermined']:.1%}",
         "narrow and wrong": lambda row: str(row["wrong_and_narrow"]),
     }

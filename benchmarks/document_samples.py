@@ -10,16 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import Target
 from activeeval.core.measures.target import common_lists
 from activeeval.core.measures.terms import CASCADE, PRECISION, Terms
-from activeeval.core.types import Floats, Ints
+from activeeval.core.types import Bools, Floats, Ints
 from benchmarks import inferred
 from benchmarks.inferred import Documents, Lists
-
-Mask = NDArray[np.bool_]
 
 BANDS = (3, 10)
 """Last ranks of the strata but for the last one."""
@@ -162,7 +159,7 @@ def numbers(documents: Documents, shares: tuple[float, ...]) -> Ints:
     return np.minimum(wanted, held).ravel().astype(np.int64)
 
 
-def stratified(documents: Documents, taken: Ints, rng: np.random.Generator) -> Mask:
+def stratified(documents: Documents, taken: Ints, rng: np.random.Generator) -> Bools:
     """Draw that many documents of each stratum, all of a stratum equally likely, shape (n_documents,)."""
     cells = documents.cells
     order = np.argsort(cells + rng.random(cells.size))
@@ -194,7 +191,7 @@ def prior_probs(documents: Documents, lists: list[Lists], share: float) -> Float
     return probs
 
 
-def systematic(documents: Documents, probs: Floats, rng: np.random.Generator) -> Mask:
+def systematic(documents: Documents, probs: Floats, rng: np.random.Generator) -> Bools:
     """Draw documents of every query with given probabilities, as many as they sum to: systematic, in random order."""
     owners = documents.owners
     order = np.argsort(owners + rng.random(owners.size))

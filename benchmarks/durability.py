@@ -12,7 +12,6 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import table
@@ -62,7 +61,7 @@ def tried(promise: str, tests: str) -> Row:
     return row
 
 
-def markdown(result: dict[str, Any]) -> str:
+def markdown(result: Row) -> str:
     """Write the table of a result."""
     rows = []
     for row in result["promises"]:

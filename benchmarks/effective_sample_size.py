@@ -8,7 +8,6 @@ had. Stores every cell in benchmarks/results/effective-sample-size.json.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.core.design import Design, Reading, Selection, Selections
 from activeeval.core.design.methods import default_method
@@ -27,13 +25,12 @@ from activeeval.core.estimation.effective import value_variance
 from activeeval.core.measures.ranking_checks import checked_grades
 from activeeval.core.pool import key_of, known_digest, pool_hashes
 from activeeval.core.simulation.replications import repetition_seeds
-from activeeval.inputs.choices import Choices
+from activeeval.core.types import Floats, Ints
 from activeeval.inputs.chosen_inputs import from_letor
-from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import believe
-from activeeval.inputs.prepared_case import prepare
 from benchmarks.coverage import MODELS
-from benchmarks.frame.experiment import Experiment, Row, spread
+from benchmarks.few_topics import robust03
+from benchmarks.frame.experiment import Experiment, Options, Row, spread
 from benchmarks.frame.report import table
 from benchmarks.machine import data_folder
 from benchmarks.pools import CASES, SEED, JudgedPool, load, ranked_by_model
@@ -60,20 +57,6 @@ def mslr_excerpt() -> JudgedPool:
     return ranked_by_model("MSLR excerpt", inputs, beliefs, 4)
 
 
-def robust03() -> JudgedPool:
-    """Return 60 of the track's 100 topics and two of its runs; a forest on the other runs learns on 40."""
-    home = data_folder() / "trec-robust03"
-    runs = {path.name.split(".")[1]: str(path) for path in sorted((home / "runs").glob("input.*.gz"))}
-    first, second = runs.pop("pircRBa1"), runs.pop("THUIRr0301")
-    given = {"qrels": str(home / "robust03_qrels.txt.gz"), "runs": [first], "versus_run": second}
-    choices = Choices(**given, pool_runs=list(runs.values()), train=(0.4,), unjudged="irrelevant", pool_depth=50)
-    case = prepare(choices, use_labels=True)
-    own = case.inputs
-    inputs = Inputs(own.pool, (own.ranking,), np.maximum(own.grades, 0), own.features)
-    assert own.versus is not None
-    return JudgedPool("Robust03", inputs, own.versus, case.beliefs, case.max_grade)
-
-
 LOADERS: dict[str, Callable[[], JudgedPool]] = {
     "MQ2008": partial(load, "mq2008"),
     "OHSUMED": partial(load, "ohsumed"),
@@ -84,7 +67,7 @@ LOADERS: dict[str, Callable[[], JudgedPool]] = {
 
 
 def samples_of(
-    design: Design, reading: Reading, grades: NDArray[np.int64], budget: float, repetitions: int, seed: int
+    design: Design, reading: Reading, grades: Ints, budget: float, repetitions: int, seed: int
 ) -> Iterator[tuple[Any, Selection]]:
     """Yield the judged sample and the selection of each repetition."""
     design.with_budget(budget, ())
@@ -140,7 +123,7 @@ def _figures(sample: Any, reading: Reading, selection: Selection) -> tuple[float
     return result.value, squares, np.nan if size is None else size, sample.n_queries
 
 
-def _summary(ratios: NDArray[np.float64]) -> dict[str, float | None]:
+def _summary(ratios: Floats) -> dict[str, float | None]:
     if ratios.size == 0:
         return {"median": None, "within": None, "within_wide": None}
     within = {
@@ -162,7 +145,7 @@ def _failed(row: Row) -> bool:
     return within < ENOUGH or abs(row["squares"]["median"] - 1) > MEDIAN
 
 
-def markdown(result: dict[str, Any]) -> str:
+def markdown(result: Row) -> str:
     """Write the table of ratios, and the cells that fall short."""
     rows = result["rows"]
     lead = (
@@ -204,7 +187,7 @@ def _named(row: Row) -> str:
     return f"{question} (given {row['given']:.2f}, {row['squares']['median']:.2f}, {row['squares']['within']:.2f})"
 
 
-def measure(options: argparse.Namespace) -> Row:
+def measure(options: Options) -> Row:
     """Run the cells of the chosen collections."""
     rows = []
     for collection in options.collection:

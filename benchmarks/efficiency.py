@@ -6,16 +6,14 @@ of what judging a pool whole costs; other methods, models, overheads and budgets
 labels look at each, as in campaigns. The generated pool has 2,000 queries of 120 items on average. Passive is
 Algorithm 1 with q = p and full lists, simulated too.
 Stores every row in benchmarks/results/efficiency.json and the tables in benchmarks/results/efficiency.md, beside the
-limit (`activeeval.core.simulation.Summary`), the best that a peer offers (benchmarks.peer_efficiency, run it before)
-and the rows of the yardstick in benchmarks/results/efficiency-poisson.json: Poisson samples of the same rates, as they
-were before levels took their place. Rows of other questions that are stored already are kept.
+limit (`activeeval.core.simulation.Summary`) and the best that a peer offers (benchmarks.peer_efficiency, run it
+before). Rows of other questions that are stored already are kept.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
 import numpy as np
@@ -26,7 +24,7 @@ from activeeval.core.simulation import Summary, simulate
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, adaptive_depth_of
 from benchmarks.efficiency_report import KEYS, MEASURES, Row, markdown
-from benchmarks.frame.experiment import RESULTS, Experiment, spread, stored
+from benchmarks.frame.experiment import RESULTS, Experiment, Options, spread, stored
 from benchmarks.pools import CASES, OVERHEADS, POOLS, JudgedPool, load
 
 MODELS = ("forest", "uniform + factor")
@@ -43,9 +41,7 @@ def believed(pool: JudgedPool, model: str) -> GradeBeliefs:
     return uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade, with_factor=model == "uniform + factor")
 
 
-def rows_of(
-    pool: JudgedPool, beliefs: Mapping[str, GradeBeliefs], question: Question, options: argparse.Namespace
-) -> list[Row]:
+def rows_of(pool: JudgedPool, beliefs: Mapping[str, GradeBeliefs], question: Question, options: Options) -> list[Row]:
     """Return the rows of one question under each belief, by its name.
 
     Parameters
@@ -89,13 +85,11 @@ def _row(summary: Summary, passive: Summary) -> Row:
 
 
 def report(result: Row) -> str:
-    """Write the tables, beside what is stored of the yardstick and of peers."""
-    nothing: Row = {"rows": []}
-    beside = (nothing | stored(RESULTS / f"{name}.json") for name in ("efficiency-poisson", "peer-efficiency"))
-    return markdown(result, *beside)
+    """Write the tables, beside what is stored of peers."""
+    return markdown(result, {"rows": []} | stored(RESULTS / "peer-efficiency.json"))
 
 
-def measure(options: argparse.Namespace) -> Row:
+def measure(options: Options) -> Row:
     """Run the chosen questions."""
     rows = []
     for name in options.pool:
@@ -106,6 +100,18 @@ def measure(options: argparse.Namespace) -> Row:
     return {"rows": rows}
 
 
+def on_pools(work: Callable[..., Iterable[Row]], options: Options) -> list[Row]:
+    """Work on each measure and case of the chosen pools."""
+    rows = []
+    for name in options.pool:
+        pool = load(name)
+        cases = ((pool, *question, options) for question in product(options.measure, options.case))
+        rows += spread(work, cases, options.jobs)
+    return rows
+
+
+GRID = {"pool": tuple(POOLS), "model": MODELS, "case": CASES, "overhead": OVERHEADS, "seed": 1, "jobs": 2}
+"""Options of all experiments on these questions."""
 EXPERIMENT = Experiment(
     __spec__,
     __doc__,
@@ -113,16 +119,11 @@ EXPERIMENT = Experiment(
     report=report,
     is_written=True,
     row_keys=KEYS,
-    pool=tuple(POOLS),
-    model={"action": "append", "choices": (*MODELS, "uniform"), "default": list(MODELS)},
-    overhead=OVERHEADS,
-    method={"action": "append", "choices": tuple(METHODS), "help": "in place of the default"},
     measure=MEASURES,
-    case=CASES,
+    method={"action": "append", "choices": tuple(METHODS), "help": "in place of the default"},
     share=(SHARE,),
     repetitions=1000,
-    seed=1,
-    jobs=2,
+    **GRID | {"model": {"action": "append", "choices": (*MODELS, "uniform"), "default": list(MODELS)}},
 )
 
 

@@ -13,7 +13,6 @@ Runs on Linux alone: /proc tells what processes took.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import tempfile
@@ -29,7 +28,7 @@ from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import Folder
 from benchmarks.engines_pools import N_GRADES, N_ITEMS, PARTITION_QUERIES, WritePartition, n_partitions
 from benchmarks.engines_tree import keep_orphans, tree_seconds
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.frame.processes import ONE_THREAD, apart
 from benchmarks.frame.report import figure
 from benchmarks.memory import peak_mb
@@ -162,7 +161,7 @@ def figures_of(rows: list[dict[str, Any]], n_queries: int) -> list[dict[str, Any
     ]
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> dict[str, Any]:
     """Write the pool, and measure every engine in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="activeeval-pool-") as place:
         folder, warm = options.pool or Path(place, "pool"), Path(place, "warm")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from benchmarks.engines_pools import N_ITEMS
-from benchmarks.frame.report import figures_table
+from benchmarks.frame.report import Row, figures_table, table
 
 SIZES = ((10**6, 20), (10**7, 20), (10**8, 20), (10**9, 20), (10**9, 100))
 ROWS = 10**6
@@ -14,10 +12,9 @@ AT_ONCE = 2_000_000
 """Ids that one worker looks at, `activeeval.scale.duplicate_ids`."""
 REQUEST_S = 0.02
 """Of an object store, assumed."""
-Result = dict[str, Any]
 
 
-def markdown(engines: Result, small: Result | None, large: Result | None, depth: Result | None) -> str:
+def markdown(engines: Row, small: Row | None, large: Row | None, depth: Row | None) -> str:
     """Return the tables of the section."""
     parts = [_setting(engines), *figures_table(engines["figures"]), ""]
     others = [result for result in (small, large, depth) if result is not None]
@@ -32,7 +29,7 @@ def markdown(engines: Result, small: Result | None, large: Result | None, depth:
     return "\n".join(parts).strip()
 
 
-def _setting(result: Result) -> str:
+def _setting(result: Row) -> str:
     return (
         f"{result['n_queries']:,} queries × {result['items_per_query']} items in partitions of "
         f"{result['partition_queries']:,} queries, method {result['method']}, a budget of {result['budget']:,.0f} mean "
@@ -41,26 +38,24 @@ def _setting(result: Result) -> str:
     )
 
 
-def _row(result: Result) -> Result:
+def _row(result: Row) -> Row:
     rows = {row["engine"]: row for row in result["rows"]}
     return dict(rows["processes:2"])
 
 
-def _sizes(results: list[Result]) -> list[str]:
+def _sizes(results: list[Row]) -> list[str]:
     head = "queries | method | processor s | µs/item | clock s | driver's peak MB | bytes back / sample | tables B/item"
-    lines = [f"| {head} |", "|" + " --- |" * 8]
+    lines = []
     for result in sorted(results, key=lambda each: (each["method"] != "items", each["n_queries"])):
         row, n = _row(result), result["n_queries"]
         per_item = 1e6 * row["processor_s"] / (n * N_ITEMS)
-        lines.append(
-            f"| {n:,} | {result['method']} | {row['processor_s']:,.0f} | {per_item:.2f} | {row['clock_s']:,.0f} | "
-            f"{row['driver_peak_mb']:.0f} | {row['returned_bytes'] / row['sample_bytes']:.1f} | "
-            f"{row['units_bytes'] / (n * N_ITEMS):.1f} |"
-        )
-    return lines
+        times = [f"{row['processor_s']:,.0f}", f"{per_item:.2f}", f"{row['clock_s']:,.0f}"]
+        sizes = [f"{row['returned_bytes'] / row['sample_bytes']:.1f}", f"{row['units_bytes'] / (n * N_ITEMS):.1f}"]
+        lines.append([f"{n:,}", result["method"], *times, f"{row['driver_peak_mb']:.0f}", *sizes])
+    return table(head.split(" | "), lines)
 
 
-def _on_paper(engines: Result, small: Result, large: Result, depth: Result) -> list[str]:
+def _on_paper(engines: Row, small: Row, large: Row, depth: Row) -> list[str]:
     """Return the table of what larger pools come to."""
     of_small, of_large = _row(small), _row(large)
     n_small, n_large = (-(-each["n_queries"] // each["partition_queries"]) for each in (small, large))
@@ -72,30 +67,30 @@ def _on_paper(engines: Result, small: Result, large: Result, depth: Result) -> l
     tables, digests = (
         of_large[f"{kind}_bytes"] / large["n_queries"] / per for kind, per in (("units", N_ITEMS), ("digests", 1))
     )
-    lines = [
+    lead = (
         f"On paper, from these constants: {items:.2f} (items) and {deep:.1f} (depth) µs an item, {back / 1e3:.1f} kB "
         f"back and {1e3 * grows:.0f} kB of the driver for each further partition, {tables:.1f} bytes of table an item "
         f"and {digests:.0f} of digest a query, {1e3 * unique:.2f} ms to look at one partition's ids for one share; "
-        f"partitions of {ROWS:,} rows.",
-        "",
-        "| queries × items | partitions | core-hours, items | core-hours, depth | core-hours, unique ids | driver MB | "
-        "bytes back, MB | tables, GB |",
-        "|" + " --- |" * 8,
-    ]
+        f"partitions of {ROWS:,} rows."
+    )
+    head = "queries × items | partitions | core-hours, items | core-hours, depth | core-hours, unique ids | "
+    head += "driver MB | bytes back, MB | tables, GB"
+    lines = []
     for n_queries, n_items in SIZES:
         rows = n_queries * n_items
         n = -(-rows // ROWS)
         looked = -(-n_queries // AT_ONCE) * n
         back_mb = (of_small["returned_bytes"] + back * max(0, n - n_small)) / 1e6
-        lines.append(
-            f"| {n_queries:,} × {n_items} | {n:,} | {rows * items / 3.6e9:,.1f} | {rows * deep / 3.6e9:,.0f} | "
-            f"{looked * unique / 3600:,.2f} | {of_small['driver_peak_mb'] + grows * n:,.0f} | {back_mb:,.0f} | "
-            f"{(rows * tables + n_queries * digests) / 1e9:,.0f} |"
-        )
+        hours = [f"{rows * items / 3.6e9:,.1f}", f"{rows * deep / 3.6e9:,.0f}", f"{looked * unique / 3600:,.2f}"]
+        driver, stored = of_small["driver_peak_mb"] + grows * n, (rows * tables + n_queries * digests) / 1e9
+        sizes = [f"{driver:,.0f}", f"{back_mb:,.0f}", f"{stored:,.0f}"]
+        lines.append([f"{n_queries:,} × {n_items}", f"{n:,}", *hours, *sizes])
     n = -(-SIZES[-1][0] * SIZES[-1][1] // ROWS)
     reads = -(-SIZES[-1][0] // AT_ONCE) * n
     return [
-        *lines,
+        lead,
+        "",
+        *table(head.split(" | "), lines),
         "",
         f"What breaks first: the look for ids that stand twice. Each of its tasks reads what every partition has left, "
         f"so its reads grow with the square of the pool: {reads:,} at the last line, {reads * REQUEST_S / 3600:,.0f} "

@@ -8,41 +8,35 @@ value, rounded to one digit. Stores benchmarks/results/gate.json and writes the 
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import parse_measure
 from activeeval.core.answers import Answer, exit_code
 from activeeval.core.estimation.significance import mean_interval
+from activeeval.core.types import Floats
 from activeeval.inputs.chosen_inputs import from_letor
 from benchmarks.frame import report
-from benchmarks.frame.experiment import Experiment
-from benchmarks.machine import ROOT, data_folder
-from benchmarks.pools import scores_file
+from benchmarks.frame.experiment import Experiment, Options
+from benchmarks.machine import ROOT
+from benchmarks.pools import RANKERS, mq2008_files
 
 PAGE = ROOT / "docs" / "gate.md"
-RANKERS = ("RankBoost", "ListNet")
 MEASURES = ("nDCG@10", "P@5", "RR")
 SIZES = (30, 100, 300, 1000)
 LOSSES = (0, 1, 2)
 REPETITIONS = 1000
 """At 1,000 a share of .05 has a standard error of .007."""
 SEED = 2013
-Floats = NDArray[np.float64]
 TABLE = re.compile(r"(?<=<!-- gate table -->\n).*?(?=<!-- end of gate table -->)", re.DOTALL)
 
 
 def differences(name: str) -> tuple[Floats, float]:
     """Score the two rankers of MQ2008 by a measure: the size of each query's difference, and the larger mean."""
-    home = data_folder() / "mq2008"
-    parts = [(f"S{k}.txt.gz", fold) for k, fold in ((1, 2), (2, 3), (3, 4), (4, 5), (5, 1))]
-    scores = [[str(scores_file(home, who, fold)) for _, fold in parts] for who in RANKERS]
-    inputs = from_letor([str(home / part) for part, _ in parts], scores)
+    inputs = from_letor(mq2008_files(), [mq2008_files(ranker) for ranker in RANKERS])
     assert inputs.versus is not None
     measure = parse_measure(name)
     values = [measure.score(inputs.pool, inputs.grades, run) for run in (inputs.ranking, inputs.versus)]
@@ -92,7 +86,7 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(["", *report.table(head.split(" | "), lines), "", ""])
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> dict[str, Any]:
     """Simulate gates, and write the table into docs/gate.md where all repetitions were made."""
     result = {"rows": rows(options.repetitions)}
     if options.repetitions == REPETITIONS:

@@ -12,9 +12,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.core.estimation.significance import mean_interval
+from activeeval.core.types import Floats
 from benchmarks.frame import report
 from benchmarks.frame.experiment import Experiment
 
@@ -30,7 +30,6 @@ QUERIES = (20, 40, 100, 200)
 REPETITIONS = 6000
 SEED = 2013
 ROUNDING = 1e-9
-Floats = NDArray[np.float64]
 
 
 def drawn(sizes: tuple[float, ...], down: float, up: float, n: int, repetitions: int, seed: int) -> Floats:

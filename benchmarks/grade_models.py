@@ -106,20 +106,10 @@ def compare(name, paths, args):
             of_query = np.add.reduceat(losses, starts[:-1]) / lengths
             reference = of_query if reference is None else reference
             difference = of_query - reference
-            rows.append(
-                {
-                    "collection": name,
-                    "n_queries": int(lengths.size),
-                    "n_items": int(y.size),
-                    "training_share": share,
-                    "model": model_name,
-                    "log_loss": float(of_query.mean()),
-                    "difference": float(difference.mean()),
-                    "std_error": float(difference.std(ddof=1) / np.sqrt(difference.size)),
-                    "share_of_zero_probability": zeros,
-                    "seconds": seconds,
-                }
-            )
+            where = {"collection": name, "n_queries": int(lengths.size), "n_items": int(y.size)}
+            row = where | {"training_share": share, "model": model_name, "log_loss": float(of_query.mean())}
+            row |= {"difference": float(difference.mean()), "share_of_zero_probability": zeros, "seconds": seconds}
+            rows.append(row | {"std_error": float(difference.std(ddof=1) / np.sqrt(difference.size))})
     return rows
 
 

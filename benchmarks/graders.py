@@ -7,23 +7,18 @@ nDCG@10; the geometric mean of how many times passive each is, over the same wit
 grader that throws dice, and one that is turned round. "Alone" is what a grader's own grades would say, in per cent of
 the truth.
 
-Peers' own code (PPI++, active and stratified inference, of benchmarks.peer_worker) is given the same expectations of a
-good grader and a weak one, on whole queries and, where the measure is a sum over them, on items; the best one of each
-question counts, as in benchmarks.peer_efficiency. The bias that predictions leave that learn from the sample is told in
-standard deviations. Each of the parts may be run on its own (``--only``); the others stay as stored.
-± is a Monte-Carlo standard error.
+The bias that predictions leave that learn from the sample is told in standard deviations. Either part may be run on its
+own (``--only``); the other stays as stored. ± is a Monte-Carlo standard error.
 Stores benchmarks/results/graders.json.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -39,11 +34,9 @@ from activeeval.formats.text.trec import Run
 from activeeval.inputs.grader_values import model_names, read_graders, with_graders
 from activeeval.inputs.loading import Inputs, from_tables, on_scale, sampled_measure
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
-from benchmarks import peer_environment
-from benchmarks.frame.experiment import Experiment, Row, spread
+from benchmarks.frame.experiment import Experiment, Options, Row, spread
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder
-from benchmarks.peer_efficiency import question_arrays, run_peers
 
 MEASURES = ("DCG@10", "ERR@10", "nDCG@10")
 SHARE, TOP, SEED = 0.1, 3, 1
@@ -55,9 +48,6 @@ GOOD, WEAK = (
 STAND_INS = ("Olz-gpt4o", "h2oloo-zeroshot1", "NISTRetrieval-instruct0", "TREMA-CoT", "prophet-setting1")
 PAIRS = ((0, 15), (5, 22), (9, 28), (12, 3))
 USELESS = ("dice", "turned round")
-BESIDE_PEERS = {"DL21": ("binary-gpt4", "binary-llama3.2"), "llmjudge": ("willia-umbrela1", "TREMA-questions")}
-LEAST_COVERAGE, MOST_SPENT = 0.9, 1.1
-"""Of peers that count: those that take one query of each stratum, or two at least, spend up to five budgets of 25."""
 SLOWER = 5
 """So many times as many repetitions are made of measures whose predictions are not worked out anew in full."""
 
@@ -147,7 +137,7 @@ def questions(
             yield Asked(where, target, inputs, believed, passive, SHARE * passive.cost)
 
 
-def cells(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
+def cells(collection: Collection, pair: tuple[Run, Run], options: Options) -> Iterator[Row]:
     """Yield the figures of one run and of two, of each measure and each belief."""
     for asked in questions(collection, pair, options.measure):
         designs = {"passive": asked.passive} | {name: asked.design(name) for name in asked.believed}
@@ -161,24 +151,7 @@ def cells(collection: Collection, pair: tuple[Run, Run], options: argparse.Names
             yield asked.where | {"grader": name, "truth": truth, "repetitions": repetitions} | kept
 
 
-def peers_of(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
-    """Yield our mean squared error and those of peers with the same expectations."""
-    asked = list(questions(collection, pair, options.measure))
-    told = [(question, name) for question in asked for name in BESIDE_PEERS[collection.name]]
-    none = {"depths": np.empty(0), "heads": np.empty((0, 0)), "head_costs": np.empty((0, 0))}
-    arrays = [
-        question_arrays(each.target, each.believed[name], TOP + 1, each.inputs.grades, each.budget) | none
-        for each, name in told
-    ]
-    answers = run_peers(arrays, options.peer_repetitions, SEED, peer_environment.FOLDER)
-    for (each, name), rows in zip(told, answers, strict=True):
-        designs = {"passive": each.passive, name: each.design(name)}
-        ours = simulate(designs, each.inputs.grades, [each.budget], 2 * options.peer_repetitions, SEED)[1].row()
-        where = each.where | {"grader": name, "budget": each.budget}
-        yield from (where | {key: ours[key] for key in ("rmse", "rmse_se")} | row for row in rows)
-
-
-def biases_of(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
+def biases_of(collection: Collection, pair: tuple[Run, Run], options: Options) -> Iterator[Row]:
     """Yield the bias of estimates under the hard budget whose predictions learn from the sample.
 
     The difference form with the same order and budget takes the model at its word, has no bias, and errs alike: its
@@ -267,28 +240,6 @@ def _bar(collection: str, measure: str, grader: str) -> float | None:
     return None
 
 
-def peers_table(rows: Sequence[Row]) -> list[Row]:
-    """Compute the squared error over ours of the best peer whose intervals hold in nine samples of ten."""
-    best: dict[tuple[Any, ...], Row] = {}
-    for row in rows:
-        if row.get("mse") and row["coverage"] >= LEAST_COVERAGE and row["spent"] <= MOST_SPENT * row["budget"]:
-            key = tuple(row[name] for name in ("collection", "measure", "runs", "grader", "pair"))
-            best[key] = min(best.get(key, row), row, key=lambda each: float(each["mse"]))
-    found: dict[tuple[Any, ...], list[Row]] = {}
-    for key, row in best.items():
-        found.setdefault(key[:-1], []).append(row)
-    out = []
-    for (collection, measure, n, grader), values in found.items():
-        ratio = _mean(np.array([row["mse"] / row["rmse"] ** 2 for row in values]))
-        relative = [math.hypot(2 * row["rmse_se"] / row["rmse"], row["mse_se"] / row["mse"]) for row in values]
-        se = ratio * math.sqrt(sum(each**2 for each in relative)) / len(values)
-        what = f"{collection}, {measure}, {'one run' if n == 1 else 'two runs'}, {grader}: best peer"
-        ways = sorted({f"{row['peer']} on {row['units']}" for row in values})
-        bar = 0.97 if measure == MEASURES[0] else 2.0
-        out.append(figure(what, ratio, "times ours", at_least=bar, se=se, note=f"± {se:.2f}, {'; '.join(ways)}"))
-    return out
-
-
 def bias_table(rows: Sequence[Row]) -> list[Row]:
     """Return the size of each bias in standard deviations of the estimate."""
     return [
@@ -323,16 +274,14 @@ def coverage_table(rows: Sequence[Row]) -> list[Row]:
 Tables = Sequence[Callable[[Sequence[Row]], list[Row]]]
 
 
-def part(options: argparse.Namespace, measured: Callable[..., Iterator[Row]], tables: Tables, n_pairs: int) -> Row:
+def part(options: Options, measured: Callable[..., Iterator[Row]], tables: Tables, n_pairs: int) -> Row:
     """Measure some pairs of runs of each collection, and make the figures."""
-    if measured is peers_of and not peer_environment.python().exists():
-        peer_environment.make()
     cases = ((measured, name, k, options) for name in options.collection for k in range(n_pairs))
     rows = spread(_of_pair, cases, options.jobs)
     return {"figures": [row for table in tables for row in table(rows)], "rows": rows}
 
 
-def _of_pair(measured: Callable[..., Iterator[Row]], name: str, k: int, options: argparse.Namespace) -> Iterator[Row]:
+def _of_pair(measured: Callable[..., Iterator[Row]], name: str, k: int, options: Options) -> Iterator[Row]:
     collection = COLLECTIONS[name]()
     return measured(collection, collection.pairs[k], options)
 
@@ -345,12 +294,10 @@ EXPERIMENT = Experiment(
         name: (title, partial(part, measured=measured, tables=tables, n_pairs=n_pairs))
         for name, title, measured, tables, n_pairs in (
             ("graders", "Over no model, and coverage", cells, (figures_of, coverage_table), len(PAIRS)),
-            ("peers", "Peers with the same expectations", peers_of, (peers_table,), 2),
             ("bias", "Bias under the hard budget", biases_of, (bias_table,), 1),
         )
     },
     repetitions=1000,
-    peer_repetitions=150,
     bias_repetitions=6000,
     measure=MEASURES,
     collection=tuple(COLLECTIONS),

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from benchmarks.coverage_report import mean_coverage
-from benchmarks.frame.experiment import RESULTS
+from benchmarks.frame.experiment import RESULTS, stored
 
+LABELS = "judgments of random queries for the same precision"
 WHERE = {"pool": "MQ2008", "model": "forest", "overhead": 1.0, "share": 0.1}
 
 
 def headlines(link: str = "benchmarks/results/") -> str:
     """Return the table in markdown; links lead to the files, as README writes them, or are left out."""
-    kills = [_stored(f"page{database}.json")["sections"] for database in ("", "-postgresql")]
-    answers = sum(_figure(one["figures"], "answers acknowledged") for part in kills for one in _named(part, "kills"))
-    lost = sum(_figure(one["figures"], "acknowledged and lost") for part in kills for one in _named(part, "kills"))
-    counted = [row for row in _stored("coverage.json")["rows"] if row["is_counted"] and not row["is_few"]]
-    watched = _stored("nights.json")["watched"]["sections"][0]["figures"]
+    kills = [stored(RESULTS / f"{name}.json")["sections"]["kills"]["figures"] for name in ("page", "page-postgresql")]
+    answers = sum(_figure(figures, "answers acknowledged") for figures in kills)
+    lost = sum(_figure(figures, "acknowledged and lost") for figures in kills)
+    counted = [row for row in stored(RESULTS / "coverage.json")["rows"] if row["is_counted"] and not row["is_few"]]
+    watched = stored(RESULTS / "nights.json")["sections"]["mq2008"]["figures"]
     nights = _figure(watched, "labels a night from the tenth on: every label counts on")
-    large = _stored("engines-large.json")
+    large = stored(RESULTS / "engines-large.json")
     coverage = f"{mean_coverage(counted)[0]:.1%}"
     memory = f"{large['rows'][0]['driver_peak_mb']:.0f} MB"
     rows = (
-        (
-            "judgments of random queries for the same precision: nDCG@10, two rankers",
-            _times("two rankers"),
-            "efficiency.md",
-        ),
+        (f"{LABELS}: nDCG@10, two rankers", _times("two rankers"), "efficiency.md"),
         ("the same: nDCG@10, effect of an index update", _times("index update"), "efficiency.md"),
         (f"coverage of 95 % intervals, mean of {len(counted):,} cells", coverage, "coverage.md"),
         ("labels of a watch from its tenth night on, relative to a new sample", f"{nights:.2f}", "nights.json"),
@@ -38,19 +34,11 @@ def headlines(link: str = "benchmarks/results/") -> str:
     return "\n".join(["| measured | |", "|---|---|", *lines, ""])
 
 
-def _stored(name: str) -> dict[str, Any]:
-    return dict(json.loads((RESULTS / name).read_text("utf-8")))
-
-
 def _times(case: str) -> str:
-    rows = [row for row in _stored("efficiency.json")["rows"] if WHERE.items() <= row.items()]
+    rows = [row for row in stored(RESULTS / "efficiency.json")["rows"] if WHERE.items() <= row.items()]
     (row,) = [row for row in rows if (row["measure"], row["case"], row["method"]) == ("nDCG@10", case, "depth")]
     times = float(row["efficiency"])
     return f"{times:.0f} times" if times >= 10 else f"{times:.1f} times"
-
-
-def _named(sections: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    return [section for key, section in sections.items() if key.startswith(name)]
 
 
 def _figure(figures: list[dict[str, Any]], what: str) -> float:

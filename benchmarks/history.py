@@ -9,32 +9,30 @@ counts as below 1 where its logarithm is by 2.5 standard errors. Stores benchmar
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from activeeval import METHODS, QueryPool, Rankings
+from activeeval import METHODS, Target
 from activeeval.core.design.histories import LOOKS
 from activeeval.core.simulation import replicate
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.loading import Inputs, from_tables
+from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks.coverage import MODELS
-from benchmarks.frame.experiment import Experiment, Row, spread
+from benchmarks.frame.experiment import Experiment, Options, Row, spread
 from benchmarks.frame.report import figure
 from benchmarks.graders import DL21, TOP, beliefs_of, dl21
 from benchmarks.machine import data_folder
-from benchmarks.pools import CASES, JudgedPool, generated, mq2008, ohsumed, ranked_by_model
+from benchmarks.pools import CASES, JudgedPool, mq2008, ohsumed
 
 MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP", "R@20")
 OVERHEADS, SHARES, SEED = (0.0, 5.0), (0.1, 0.2), 1
 BELIEFS = {"good": "forest", "uniform": "uniform", "reversed": "reversed"}
-FEW, LONGEST = 200, 50
 BELOW, ROUNDING, COVERED, ENOUGH = 2.5, 1e-24, 0.9, 100
 BARS = {
     "MQ2008": {"good": 1.6, "uniform": 1.55, "reversed": 1.5},
@@ -62,28 +60,20 @@ def _condensed(run: Run, people: Any) -> Run:
 POOLS = {"MQ2008": lambda: mq2008(data_folder()), "DL 2021": passages, "OHSUMED": lambda: ohsumed(data_folder())}
 
 
-def cells(name: str, model: str, options: argparse.Namespace) -> Iterator[Row]:
+def cells(name: str, model: str, options: Options) -> Iterator[Row]:
     """Yield the figures of one pool under one model."""
     pool = POOLS[name]()
     beliefs = MODELS[BELIEFS[model]](pool.beliefs)
-    for measure in options.measure:
-        for case in CASES:
-            for overhead in OVERHEADS:
-                target = pool.target(measure, case, overhead)
-                cost = METHODS["passive"].design(target).cost
-                where = {"collection": pool.name, "model": model, "measure": measure, "case": case}
-                yield from (
-                    where | {"overhead": overhead, "share": share, "looks": looks} | row
-                    for looks, share, row in _compared(target, beliefs, pool, cost, options)
-                )
+    for measure, case, overhead in product(options.measure, CASES, OVERHEADS):
+        target = pool.target(measure, case, overhead)
+        where = {"collection": pool.name, "model": model, "measure": measure, "case": case, "overhead": overhead}
+        yield from (where | row for row in _compared(target, beliefs, pool, options))
 
 
-def _compared(
-    target: Any, beliefs: Any, pool: JudgedPool, cost: float, options: argparse.Namespace
-) -> Iterator[tuple[str, float, Row]]:
+def _compared(target: Target, beliefs: GradeBeliefs, pool: JudgedPool, options: Options) -> Iterator[Row]:
     method = METHODS["depth"]
     asked = beliefs.for_method(method, pool.max_grade + 1)
-    truth = pool.truth(target)
+    truth, cost = pool.truth(target), METHODS["passive"].design(target).cost
     runs, seconds = {}, {}
     for looks in ("off", *options.looks):
         design = method.looking(looks).design(target, **asked)
@@ -91,98 +81,50 @@ def _compared(
         budgets = [share * cost for share in SHARES]
         runs[looks] = replicate(design, pool.inputs.grades, budgets, options.repetitions, SEED)
         seconds[looks] = time.perf_counter() - started
-    for looks in options.looks:
-        for k, share in enumerate(SHARES):
-            static, history = ((runs[name].values[:, k] - truth) ** 2 for name in ("off", looks))
-            exact = [each.mean() <= ROUNDING for each in (static, history)]
-            if any(exact):  # what stops costs nothing, so that a budget may pay for everything
-                errors_of = {"rmse_today": math.sqrt(static.mean()), "rmse": math.sqrt(history.mean())}
-                yield (
-                    looks,
-                    share,
-                    errors_of | {"exact": ("both" if all(exact) else "today" if exact[0] else "history")},
-                )
-                continue
-            ratio = float(static.mean() / history.mean())
-            relative = static / static.mean() - history / history.mean()
-            run, errors = runs[looks], runs[looks].values[:, k] - truth
-            covers = (run.lows[:, k] <= truth) & (truth <= run.highs[:, k])
-            plain = (runs["off"].lows[:, k] <= truth) & (truth <= runs["off"].highs[:, k])
-            row = {"ratio": ratio, "ratio_se": ratio * float(relative.std()) / math.sqrt(relative.size)}
-            row |= {"rmse": math.sqrt(history.mean()), "rmse_today": math.sqrt(static.mean())}
-            row |= {"bias_over_rmse": float(errors.mean() / math.sqrt(history.mean()))}
-            row |= {"coverage": float(covers.mean()), "coverage_today": float(plain.mean())}
-            row |= {"queries": float(run.n_queries[:, k].mean()), "items": float(run.n_items[:, k].mean())}
-            row |= {"queries_today": float(runs["off"].n_queries[:, k].mean())}
-            row |= {"spent": float(run.spent[:, k].mean() / (share * cost))}
-            yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["off"]}
+    for looks, (k, share) in product(options.looks, enumerate(SHARES)):
+        static, history = ((runs[name].values[:, k] - truth) ** 2 for name in ("off", looks))
+        exact = [each.mean() <= ROUNDING for each in (static, history)]
+        row = {"share": share, "looks": looks}
+        row |= {"rmse": math.sqrt(history.mean()), "rmse_today": math.sqrt(static.mean())}
+        if any(exact):  # what stops costs nothing, so that a budget may pay for everything
+            yield row | {"exact": "both" if all(exact) else "today" if exact[0] else "history"}
+            continue
+        ratio = float(static.mean() / history.mean())
+        relative = static / static.mean() - history / history.mean()
+        run, errors = runs[looks], runs[looks].values[:, k] - truth
+        covers = (run.lows[:, k] <= truth) & (truth <= run.highs[:, k])
+        plain = (runs["off"].lows[:, k] <= truth) & (truth <= runs["off"].highs[:, k])
+        row |= {"ratio": ratio, "ratio_se": ratio * float(relative.std()) / math.sqrt(relative.size)}
+        row |= {"bias_over_rmse": float(errors.mean() / math.sqrt(history.mean()))}
+        row |= {"coverage": float(covers.mean()), "coverage_today": float(plain.mean())}
+        row |= {"queries": float(run.n_queries[:, k].mean()), "items": float(run.n_items[:, k].mean())}
+        row |= {"queries_today": float(runs["off"].n_queries[:, k].mean())}
+        row |= {"spent": float(run.spent[:, k].mean() / (share * cost))}
+        yield row | {"seconds": seconds[looks], "seconds_today": seconds["off"]}
 
 
-def shop() -> JudgedPool:
-    """Return the generated pool's 2,000 queries with 50 items at most: a query has to fit a small budget alone."""
-    whole = generated(n_queries=2200)
-    pool = whole.inputs.pool
-    numbers = np.arange(pool.n_items) - pool.query_offsets[pool.item_queries]
-    kept = np.flatnonzero(numbers < LONGEST)
-    offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(pool.query_offsets), LONGEST))))
-    cut = QueryPool(pool.query_texts.tolist(), offsets, pool.item_texts[kept].tolist())
-    beliefs = replace(whole.beliefs, probs=np.ascontiguousarray(whole.beliefs.probs[kept]))
-    inputs = Inputs(cut, (Rankings.empty(cut),), whole.inputs.grades[kept], whole.inputs.features[kept])
-    return ranked_by_model("shop", inputs, beliefs, whole.max_grade)
-
-
-def few(options: argparse.Namespace) -> list[Row]:
-    """Count the queries that a fixed number of judgments reaches, and measure 95 % intervals."""
-    out = []
-    for pool in (mq2008(data_folder()), shop()):
-        target, method = pool.target("nDCG@10", "one ranking", 0.0), METHODS["depth"]
-        asked = pool.beliefs.for_method(method, pool.max_grade + 1)
-        for looks in ("off", *options.looks):
-            design = method.looking(looks).design(target, **asked)
-            run = replicate(design, pool.inputs.grades, [FEW], options.repetitions, SEED)
-            errors = run.values - pool.truth(target)
-            covers = float((np.abs(errors) <= run.half_widths()).mean())
-            half_width, rmse = float(np.median(run.half_widths())), float(np.sqrt((errors**2).mean()))
-            what = f"{FEW} judgments of nDCG@10, {pool.name}, looks {looks}"
-            out.append(figure(what, float(run.n_queries.mean()), "queries", coverage=covers, rmse=rmse))
-            out.append(figure(f"{what}: median half-width", half_width, ""))
-    return out
-
-
-def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
+def figures_of(rows: Sequence[Row], options: Options) -> list[Row]:
     """Return geometric means over cells with the bars, how many cells are below 1, and coverage."""
     out = []
-    for measure in options.measure:
-        for looks in options.looks:
-            every = [row for row in rows if row["measure"] == measure and row["looks"] == looks]
-            chosen = [row for row in every if "exact" not in row]
-            for name in options.collection:
-                for model in BELIEFS:
-                    part = [row for row in chosen if (row["collection"], row["model"]) == (name, model)]
-                    ratios = np.array([row["ratio"] for row in part])
-                    bar = BARS[name][model] if (measure, looks) == ("nDCG@10", "each") else None
-                    what = f"{measure}, {name}, {model}, looks {looks}"
-                    if not part:
-                        continue
-                    mean = float(np.exp(np.log(ratios).mean()))
-                    out.append(figure(what, mean, "times today", at_least=bar, least=float(ratios.min())))
-            z = [math.log(row["ratio"]) / (row["ratio_se"] / row["ratio"]) for row in chosen]
-            what = f"{measure}, looks {looks}"
-            exact = [row["exact"] for row in every if "exact" in row]
-            if exact:
-                out.append(figure(f"{what}: cells without an error, not of today's", exact.count("history"), ""))
-                out.append(
-                    figure(f"{what}: cells without an error of today's", len(exact) - exact.count("history"), "")
-                )
-            out.append(
-                figure(
-                    f"{what}: cells below 1, of {len(z)}",
-                    sum(each < -BELOW for each in z) + exact.count("today"),
-                    "",
-                    at_most=0,
-                )
-            )
-            out += _told(what, chosen, options.repetitions)
+    for measure, looks in product(options.measure, options.looks):
+        every = [row for row in rows if row["measure"] == measure and row["looks"] == looks]
+        chosen = [row for row in every if "exact" not in row]
+        for name, model in product(options.collection, BELIEFS):
+            part = [row for row in chosen if (row["collection"], row["model"]) == (name, model)]
+            if part:
+                ratios = np.array([row["ratio"] for row in part])
+                bar = BARS[name][model] if (measure, looks) == ("nDCG@10", "each") else None
+                what, mean = f"{measure}, {name}, {model}, looks {looks}", float(np.exp(np.log(ratios).mean()))
+                out.append(figure(what, mean, "times today", at_least=bar, least=float(ratios.min())))
+        z = [math.log(row["ratio"]) / (row["ratio_se"] / row["ratio"]) for row in chosen]
+        what, exact = f"{measure}, looks {looks}", [row["exact"] for row in every if "exact" in row]
+        if exact:
+            n_new = exact.count("history")
+            out.append(figure(f"{what}: cells without an error, not of today's", n_new, ""))
+            out.append(figure(f"{what}: cells without an error of today's", len(exact) - n_new, ""))
+        n_below = sum(each < -BELOW for each in z) + exact.count("today")
+        out.append(figure(f"{what}: cells below 1, of {len(z)}", n_below, "", at_most=0))
+        out += _told(what, chosen, options.repetitions)
     return out
 
 
@@ -204,12 +146,11 @@ def _told(what: str, rows: Sequence[Row], repetitions: int) -> list[Row]:
     return out
 
 
-def compare(options: argparse.Namespace) -> Row:
+def compare(options: Options) -> Row:
     """Compare on the chosen collections, under every model."""
     options.measure, options.looks = options.measure or ["nDCG@10"], options.looks or ["each"]
     rows = spread(cells, ((name, model, options) for name, model in product(options.collection, BELIEFS)), options.jobs)
-    figures = figures_of(rows, options)
-    return {"figures": figures, "few": few(options) if "nDCG@10" in options.measure else [], "rows": rows}
+    return {"figures": figures_of(rows, options), "rows": rows}
 
 
 EXPERIMENT = Experiment(

@@ -18,11 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from activeeval.core.types import Bools, Floats, Ints
 
 EPSILON = 1e-5
 """What keeps a precision of no judged document defined: trec_eval's and sample_eval.pl's own value."""
@@ -42,7 +39,7 @@ class Documents:
         """The stratum of its query that each document is in, shape (n_documents,)."""
         return self.owners * self.n_strata + self.strata
 
-    def count(self, chosen: Mask | None = None) -> Floats:
+    def count(self, chosen: Bools | None = None) -> Floats:
         """Count the documents, or chosen ones, in each stratum of each query, (n_queries, n_strata)."""
         found = np.bincount(self.cells, chosen, minlength=self.n_queries * self.n_strata)
         return found.reshape(self.n_queries, self.n_strata).astype(np.float64)
@@ -79,7 +76,7 @@ class Lists:
         return np.bincount(self.owners, amounts, minlength=self.documents.n_queries)
 
 
-def inferred_ap(lists: Lists, judged: Mask, is_relevant: Mask) -> Floats:
+def inferred_ap(lists: Lists, judged: Bools, is_relevant: Bools) -> Floats:
     """Return infAP of every query from a uniform sample of its documents, shape (n_queries,).
 
     The mean, over judged relevant documents, of the precision expected at their rank k,
@@ -102,7 +99,7 @@ def inferred_ap(lists: Lists, judged: Mask, is_relevant: Mask) -> Floats:
     return _ratio(lists.total(np.where(found, precision, 0.0)), n_relevant)
 
 
-def extended_inferred_ap(lists: Lists, judged: Mask, is_relevant: Mask) -> Floats:
+def extended_inferred_ap(lists: Lists, judged: Bools, is_relevant: Bools) -> Floats:
     """Return xinfAP of every query from a sample that is uniform within strata, shape (n_queries,).
 
     Each judged relevant document stands for N_s/n_s of its stratum; the precision at its rank k is expected to be
@@ -119,7 +116,7 @@ def extended_inferred_ap(lists: Lists, judged: Mask, is_relevant: Mask) -> Float
     return _ratio(lists.total(np.where(found, weights * precision, 0.0)), n_relevant)
 
 
-def inferred_dcg(lists: Lists, judged: Mask, gains: Floats, discounts: Floats) -> Floats:
+def inferred_dcg(lists: Lists, judged: Bools, gains: Floats, discounts: Floats) -> Floats:
     """Return the DCG that a stratified sample tells of: Σ_s d_s · (mean of c g over judged documents of s in the list).
 
     Parameters
@@ -139,7 +136,7 @@ def inferred_dcg(lists: Lists, judged: Mask, gains: Floats, discounts: Floats) -
     return (held * _ratio(sums, taken)).reshape(-1, documents.n_strata).sum(axis=1)
 
 
-def inferred_ideal(documents: Documents, judged: Mask, grades: Ints, gains: Floats, cumulative: Floats) -> Floats:
+def inferred_ideal(documents: Documents, judged: Bools, grades: Ints, gains: Floats, cumulative: Floats) -> Floats:
     """Return the DCG of the best ranking that a stratified sample tells of, shape (n_queries,).
 
     Of each grade it counts Σ_s N_s/n_s judged documents, rounded, and puts the best grades first.
@@ -163,7 +160,7 @@ def inferred_ideal(documents: Documents, judged: Mask, grades: Ints, gains: Floa
     return value
 
 
-def stat_ap(lists: Lists, judged: Mask, is_relevant: Mask, probs: Floats) -> Floats:
+def stat_ap(lists: Lists, judged: Bools, is_relevant: Bools, probs: Floats) -> Floats:
     """Return statAP of every query from documents judged with probabilities π, shape (n_queries,).
 
     Σ (precision at its rank)/π over Σ 1/π, over judged relevant documents; the precision at rank k is
@@ -180,7 +177,7 @@ def stat_ap(lists: Lists, judged: Mask, is_relevant: Mask, probs: Floats) -> Flo
     return _ratio(lists.total(own * (1.0 + lists.above(own)) / lists.ranks), n_relevant)
 
 
-def weighted_dcg(lists: Lists, judged: Mask, gains: Floats, probs: Floats, discounts: Floats) -> Floats:
+def weighted_dcg(lists: Lists, judged: Bools, gains: Floats, probs: Floats, discounts: Floats) -> Floats:
     """Return Σ c g / π over judged documents: unbiased; parameters as those of `inferred_dcg` and `stat_ap`."""
     counts = judged[lists.places] & (lists.ranks <= discounts.size)
     value = discounts[np.minimum(lists.ranks, discounts.size) - 1] * gains[lists.places]

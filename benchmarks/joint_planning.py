@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +20,7 @@ from activeeval.inputs.loading import from_tables
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.inputs.prepared_case import target_weights
 from benchmarks.few_topics import lightgbm_test, robust03
+from benchmarks.frame.experiment import Options
 from benchmarks.frame.report import Row, figure
 from benchmarks.machine import data_folder
 from benchmarks.pools import SEED, JudgedPool, generated, judged, load
@@ -30,8 +30,6 @@ SHARES, PILOT_QUERIES, PILOTS = (0.1, 0.25), 50.0, 5
 ENOUGH = 20.0
 """Judged queries from which on a cell counts, as in benchmarks/results/coverage.md."""
 MODELS = ("learned", "given", "uniform")
-LLM_PROBS = ((0.75, 0.15, 0.07, 0.03), (0.2, 0.35, 0.3, 0.15))
-"""What a user may take a language model's 0 and 1 for; no label has been looked at."""
 
 
 @dataclass(frozen=True)
@@ -78,23 +76,6 @@ def dl_passages() -> JudgedPool:
     return JudgedPool("DL passages", inputs, inputs.versus, beliefs, 3)
 
 
-def _llm_beliefs(pool: JudgedPool) -> GradeBeliefs:
-    """Make beliefs of a language model's grades of the passages; all grades alike where it gave none."""
-    llm = load_qrels(str(data_folder() / "dl-passage-llm" / "binary-gpt4.dl21.qrels.gz"))
-    judged = from_tables(llm, [load_run(str(path)) for path in _dl_runs()], evaluated=2, unjudged="irrelevant")
-    ids = pool.inputs.pool
-    grades = {
-        (judged.pool.query_texts[q], doc): int(grade)
-        for q, doc, grade in zip(judged.pool.item_queries, judged.pool.item_ids, judged.grades, strict=True)
-    }
-    asked = zip(ids.item_queries, ids.item_ids, strict=True)
-    return GradeBeliefs(np.array([LLM_PROBS[grades.get((ids.query_texts[q], doc), 0)] for q, doc in asked]))
-
-
-def _dl_runs() -> list[Any]:
-    return sorted((data_folder() / "dl-passage-llm" / "runs-dl21").glob("*.run.gz"))
-
-
 POOLS: dict[str, tuple[Callable[[], JudgedPool], bool]] = {
     "mq2008": (partial(load, "mq2008"), False),
     "mq2007-agg": (partial(load, "mq2007-agg"), False),
@@ -114,10 +95,10 @@ def of_model(pool: JudgedPool, model: str) -> JudgedPool:
         return pool
     if model == "uniform":
         return replace(pool, beliefs=uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade))
-    return replace(pool, beliefs=_llm_beliefs(pool) if pool.name == "DL passages" else GradeBeliefs(pool.beliefs.probs))
+    return replace(pool, beliefs=GradeBeliefs(pool.beliefs.probs))
 
 
-def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
+def joint(key: str, options: Options) -> Iterator[Row]:
     """Count the samples of joint questions of a pool whose half-widths lie within the planned ranges."""
     load_pool, is_unseen = POOLS[key]
     pool = load_pool()
@@ -128,7 +109,7 @@ def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
             print(f"{pool.name}, {model}, {asked}: {problem}", flush=True)
 
 
-def _rows(pool: JudgedPool, model: str, asked: Asked, options: argparse.Namespace, *, is_unseen: bool) -> Iterator[Row]:
+def _rows(pool: JudgedPool, model: str, asked: Asked, options: Options, *, is_unseen: bool) -> Iterator[Row]:
     targets = asked.targets(pool)
     name = default_method(*(target.measure for target in targets)).name
     planner = pool.planner(targets, weights=target_weights(asked.weights, len(targets)))

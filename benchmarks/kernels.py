@@ -1,6 +1,6 @@
-"""Speed and memory of the kernels, the readers, the start and the simulation, in one run on one core.
+"""Speed of the kernels, the readers, the start and the simulation, in one run on one core.
 
-    python -m benchmarks.kernels [--out benchmarks/results/kernels.json] [--quick] [--only SECTION]
+    python -m benchmarks.kernels [--out benchmarks/results/kernels.json] [--only SECTION]
 
 Moments are timed on a pool of MSLR-WEB30K's size and given as multiples of ``probs.copy()``, which
 allocates (np.copyto into memory that is there already stands beside it). Each round times a copy
@@ -9,24 +9,19 @@ before every program, so that drift of the machine falls on both; ratios are tho
 
 from __future__ import annotations
 
-import argparse
 import statistics
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
 from activeeval import DCG, ERR, QueryPool, Rankings
 from activeeval.core.pool.generated import GRADE_QUANTILES, WEIGHTS, noisy_scores, ranked_by_expected_grade
 from activeeval.core.types import sealed
-from benchmarks import loops, readers, short_commands, start
+from benchmarks import readers, short_commands, start
 from benchmarks.frame.experiment import Experiment
-from benchmarks.frame.processes import apart
 from benchmarks.frame.report import figure
 from benchmarks.machine import seconds, stay_on_one_core
-from benchmarks.memory import peaks_of_moments
 
-MSLR_QUERIES = 31_531
+MSLR_QUERIES, ROUNDS = 31_531, 9
 MAX_GRADE = 4
 KERNEL_TARGETS = {False: 5, True: 12}
 PUBLIC_TARGETS = {False: 8, True: 15}
@@ -129,68 +124,30 @@ def moment_figures(times: dict, copies: list[float], copies_into: list[float]) -
     for (family, is_comparison, name), pair in times.items():
         for way, taken, targets in zip(("kernel", "public"), pair, (KERNEL_TARGETS, PUBLIC_TARGETS), strict=True):
             median = statistics.median(taken)
-            rows.append(
-                figure(
-                    f"{family} {'comparison' if is_comparison else 'absolute'}, {name}, {way}",
-                    median / unit,
-                    "copies",
-                    at_most=targets[is_comparison],
-                    median_ms=1000 * median,
-                    minimum_ms=1000 * min(taken),
-                    ratio_of_minima=min(taken) / min(copies),
-                    copies_into_existing_memory=median / unit_into,
-                    note=f"{1000 * median:.0f} ms, least {1000 * min(taken):.0f}",
-                )
-            )
+            what = f"{family} {'comparison' if is_comparison else 'absolute'}, {name}, {way}"
+            details = {"median_ms": 1000 * median, "minimum_ms": 1000 * min(taken)}
+            details |= {"ratio_of_minima": min(taken) / min(copies), "copies_into_existing_memory": median / unit_into}
+            note = f"{1000 * median:.0f} ms, least {1000 * min(taken):.0f}"
+            rows.append(figure(what, median / unit, "copies", at_most=targets[is_comparison], note=note, **details))
     return rows
-
-
-# Peak memory
-
-
-def peak_memory_of_moments(n_queries: int, seed: int) -> dict:
-    """Measure in a process of its own what the moments of the pool need beside pool and rankings."""
-    rng = np.random.default_rng(seed)
-    pool, probs = mslr_sized(n_queries, rng)
-    first, second = rankings_to_time(pool, probs, rng)["recipe's rankings"]
-    with tempfile.TemporaryDirectory() as folder:
-        names = {"offsets": pool.query_offsets, "probs": probs, "first": first.items, "second": second.items}
-        for name, array in names.items():
-            np.save(Path(folder) / f"{name}.npy", array)
-        peaks = apart(peaks_of_moments, folder)
-    size = probs.nbytes / 1e6
-    rows = [figure(f"peak while {what}", mb, "MB", in_probability_arrays=mb / size) for what, mb in peaks.items()]
-    return {"n_items": int(pool.n_items), "probability_array_mb": size, "figures": rows}
-
-
-def size_of(options: argparse.Namespace) -> int:
-    """Return the number of queries of the pool."""
-    return 1500 if options.quick else MSLR_QUERIES
 
 
 EXPERIMENT = Experiment(
     __spec__,
     __doc__,
     sections={
-        "memory": ("Peak memory of a process, step by step", lambda o: peak_memory_of_moments(size_of(o), o.seed)),
         "moments": (
             "Moments of an MSLR-sized pool",
-            lambda o: time_moments(size_of(o), 3 if o.quick else 9, np.random.default_rng(o.seed)),
+            lambda o: time_moments(MSLR_QUERIES, ROUNDS, np.random.default_rng(o.seed)),
         ),
-        "loops": (
-            "Cascade comparison against the O(n²) loop, both compiled, random orders",
-            lambda o: loops.time_loops(o.quick, np.random.default_rng(o.seed)),
-        ),
-        "readers": ("Reading LETOR text", lambda o: readers.time_readers(20 if o.quick else 200)),
-        "grades": ("Reading grades of machines", lambda o: readers.time_grades(is_quick=o.quick)),
-        "start": ("Start and first use", lambda o: start.time_start(3 if o.quick else 7)),
+        "readers": ("Reading LETOR text", lambda _: readers.time_readers(200)),
+        "start": ("Start and first use", lambda _: start.time_start(7)),
         "commands": (
             "Short commands, processor time of a process each",
-            lambda o: short_commands.time_short_commands(3 if o.quick else 9, o.seed),
+            lambda _: short_commands.time_short_commands(ROUNDS),
         ),
-        "simulation": ("Replicated simulation", lambda o: start.time_simulation(200 if o.quick else 2000, o.seed)),
+        "simulation": ("Replicated simulation", lambda o: start.time_simulation(2000, o.seed)),
     },
-    quick=False,
     seed=0,
 )
 

@@ -11,7 +11,6 @@ often an interval of one pair alone does, on the mean. Stores benchmarks/results
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -26,10 +25,10 @@ from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.contests import Contest
-from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.experiment import Experiment, Options, Row
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder
-from benchmarks.pools import scores_file
+from benchmarks.pools import mq2008_files
 
 SHARES = {"MQ2008": ("10%",), "Robust 2003": ("10%", "40%")}
 AT_TEN = ("DCG@10", "ERR@10", "nDCG@10")
@@ -44,9 +43,9 @@ def mq2008(overhead: float, model: str) -> PreparedCase:
     """Return the case of the 8 rankers, each on its test parts."""
     home = data_folder() / "mq2008"
     rankers = sorted(path for path in (home / "rankers").iterdir() if path.is_dir())
-    scores = [str(scores_file(home, ranker.name, fold)) for ranker in rankers for fold in (3, 4, 5, 1)]
-    letor, train = [str(home / f"S{part}.txt.gz") for part in (2, 3, 4, 5)], [str(home / "S1.txt.gz")]
-    choices = Choices(letor=letor, scores=scores, train=train, overhead=overhead, model=model, seed=1)
+    scores = [path for ranker in rankers for path in mq2008_files(ranker.name)[1:]]
+    train, *letor = mq2008_files()
+    choices = Choices(letor=letor, scores=scores, train=[train], overhead=overhead, model=model, seed=1)
     return prepare(choices, use_labels=True)
 
 
@@ -66,7 +65,7 @@ def robust03(overhead: float, model: str) -> PreparedCase:
 
 
 def rows_of(
-    name: str, measures: Sequence[str], overhead: float, model: str, weights: str, options: argparse.Namespace
+    name: str, measures: Sequence[str], overhead: float, model: str, weights: str, options: Options
 ) -> Iterator[Row]:
     """Yield the figures of one collection at one overhead."""
     case = COLLECTIONS[name](overhead, model)
@@ -104,7 +103,7 @@ SECTIONS = {
 }
 
 
-def section(options: argparse.Namespace, name: str) -> Iterator[Row]:
+def section(options: Options, name: str) -> Iterator[Row]:
     """Yield the figures of a section."""
     _, pool, measures, model, balances, overheads = SECTIONS[name]
     for overhead, weights in product(overheads, balances):

@@ -8,7 +8,6 @@ for one ranking and for two spend of a hard budget. Stores benchmarks/results/on
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -18,7 +17,7 @@ import numpy as np
 
 from activeeval import Target
 from activeeval.core.simulation import Replications, replicate
-from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.experiment import Experiment, Options, Row
 from benchmarks.frame.report import figure
 from benchmarks.pools import OVERHEADS, POOLS, JudgedPool, load
 
@@ -112,7 +111,7 @@ def _share(what: str, share: float, repetitions: int, **bounds: float) -> Row:
     return figure(what, 100 * share, "%", **bounds, note=f"± {100 * np.sqrt(share * (1 - share) / repetitions):.2f}")
 
 
-def section(options: argparse.Namespace, measure: Callable[..., Iterator[Row]]) -> Iterator[Row]:
+def section(options: Options, measure: Callable[..., Iterator[Row]]) -> Iterator[Row]:
     """Yield the figures of a section at every overhead."""
     pool = load(options.pool)
     for overhead in options.overhead:

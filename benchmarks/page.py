@@ -1,33 +1,34 @@
 """What the judging page does under load and under faults: ``python -m benchmarks.page``.
 
-A generated campaign behind ``activeeval serve``, on SQLite with 20 judges and on PostgreSQL with 50 (a server of its
-own is started where Debian's package is installed). *Kills*: SIGKILL of the server again and again while eight
+A generated campaign behind ``activeeval serve``, on SQLite with 20 judges or on PostgreSQL with 50 (a server of its own
+is started where Debian's package is installed). *Kills*: SIGKILL of the server again and again while eight
 programs judge; what it has acknowledged must be there, once. *Pages*: the same while pages in a real Chromium judge,
 which are to go on by themselves (wants playwright and Chromium). *Door*: the page before anybody has signed in, beside
 400 slow connections and beside headers of 100 MB; see `benchmarks.page_door`. *Estimates*: whole campaigns judged
 through HTTP by judges who skip, beside the library called directly with the same seed, and how often the interval holds
 the truth; see `benchmarks.page_campaigns`. *Answers*: seconds from an answer to the next item, each judge two seconds
 after his page, and in a closed loop, without any pause; asked by one process on the same machine. *Start*: from the
-command to the first page. *Overview*: the lead's page once the log has 10,000 events. Stores
-benchmarks/results/page.json. ``--quick`` makes all of it small.
+command to the first page. *Overview*: the lead's page once the log has 10,000 events. What measures time comes last.
+Stores benchmarks/results/page.json.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.cookiejar import CookieJar
+from itertools import count
 
 import numpy as np
 
 from activeeval.campaigns.store import open_store
-from benchmarks.frame.experiment import ORIGIN, Experiment, Row, stored
-from benchmarks.frame.report import figure, show
-from benchmarks.machine import describe, median_seconds, seconds, store
+from benchmarks.frame.experiment import Experiment, Options, Row
+from benchmarks.frame.report import figure
+from benchmarks.machine import median_seconds, seconds
 from benchmarks.page_browsers import killed_beside_pages
 from benchmarks.page_campaigns import through_http
 from benchmarks.page_clients import judged_by
@@ -38,26 +39,23 @@ from benchmarks.page_served import judge_all, made, served
 P95_MS, OVERVIEW_MS, START_S, PAGE_KB = 100.0, 300.0, 2.0, 60.0
 N_JUDGES = {"SQLite": 20, "PostgreSQL": 50}
 PAUSE_S = 2.0
-PARTS = ("kills", "pages", "door", "estimates", "answers", "start")
 
 
 @contextmanager
-def databases(names: list[str]) -> Iterator[dict[str, Callable[[], str]]]:
-    """Yield by name what returns the URL of an empty database; PostgreSQL's server is started and removed."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        n = iter(range(10**6))
-        ways: dict[str, Callable[[], str]] = {"SQLite": lambda: f"sqlite:///{folder}/{next(n)}.activeeval"}
-        server = None
-        if "PostgreSQL" in names:
-            from tests.databases import started_server  # wants pytest, which a benchmark of SQLite alone does not
+def databases(name: str) -> Iterator[Callable[[], str]]:
+    """Yield what returns the URL of an empty database; PostgreSQL's server is started and removed."""
+    if name == "PostgreSQL":
+        from tests.databases import started_server  # wants pytest, which a benchmark of SQLite alone does not
 
-            server = started_server()
-            ways["PostgreSQL"] = server.new_database
+        server = started_server()
         try:
-            yield {name: ways[name] for name in names}
+            yield server.new_database
         finally:
-            if server is not None:
-                server.remove()
+            server.remove()
+        return
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        n = count()
+        yield lambda: f"sqlite:///{folder}/{next(n)}.activeeval"
 
 
 def answers(name: str, url: str, lasting_s: float, pause_s: float) -> list[Row]:
@@ -105,47 +103,37 @@ def start_and_overview(url: str, n_events: int) -> list[Row]:
     return [*rows, figure(f"overview at {last:,} events, the first time", 1000 * cold, "ms")]
 
 
-def measure(options: argparse.Namespace) -> Row:
-    """Measure section by section, each with where it comes from and the load; what measures time comes last."""
-    if options.quick:
-        vars(options).update(seconds=10.0, kills=5, acknowledged=200, events=2000, campaigns=40)
-        vars(options).update(through_http=4, page_kills=2, saved=20)
-    parts = options.only or PARTS
-    sections: dict[str, Row] = stored(options.out).get("sections", {}) if options.only else {}
-    about = describe(EXPERIMENT.module, EXPERIMENT.packages)
-    origin = {key: about[key] for key in ORIGIN}
+def section(options: Options, measure: Callable[[Callable[[], str], Options], list[Row]]) -> Row:
+    """Measure a section on empty databases, with the load of the machine."""
+    with databases(options.database) as new:
+        return {"figures": measure(new, options), "load": round(os.getloadavg()[0], 2)}
 
-    def add(key: str, title: str, figures: list[Row]) -> None:
-        sections[key] = {"title": title, "figures": figures, **origin, "load": round(os.getloadavg()[0], 2)}
-        show(title, figures)
-        store(options.out, about | {"sections": sections})  # a server that fails later leaves what is measured
 
-    with databases(options.database or list(N_JUDGES)) as ways:
-        for name, url in ways.items():
-            if "kills" in parts:
-                add(f"kills {name}", f"Kills on {name}", killed(url(), options.kills, options.acknowledged))
-            if "pages" in parts:
-                figures = killed_beside_pages(url(), options.page_kills, options.saved)
-                add(f"pages {name}", f"Kills beside pages in a browser, on {name}", figures)
-        if "door" in parts:
-            add("door", "Before anybody has signed in", crowded(next(iter(ways.values()))()))
-        if "estimates" in parts:
-            add("estimates", "Estimates through HTTP", through_http(options.campaigns, options.through_http))
-        for name, url in ways.items():
-            if "answers" in parts:
-                figures = [row for pause in (PAUSE_S, 0.0) for row in answers(name, url(), options.seconds, pause)]
-                add(f"answers {name}", f"Answers on {name}", figures)
-            if "start" in parts:
-                add(f"start {name}", f"Start and overview on {name}", start_and_overview(url(), options.events))
-    return {"sections": sections}
+def both_paces(new: Callable[[], str], options: Options) -> list[Row]:
+    """Measure answers of judges who pause, and without any pause."""
+    return [row for pause in (PAUSE_S, 0.0) for row in answers(options.database, new(), options.seconds, pause)]
 
 
 EXPERIMENT = Experiment(
     __spec__,
     __doc__,
-    measure,
+    sections={
+        name: (title, partial(section, measure=measure))
+        for name, title, measure in (
+            ("kills", "Kills", lambda new, o: killed(new(), o.kills, o.acknowledged)),
+            (
+                "pages",
+                "Kills beside pages in a browser",
+                lambda new, o: killed_beside_pages(new(), o.page_kills, o.saved),
+            ),
+            ("door", "Before anybody has signed in", lambda new, _: crowded(new())),
+            ("estimates", "Estimates through HTTP", lambda _, o: through_http(o.campaigns, o.through_http)),
+            ("answers", "Answers", both_paces),
+            ("start", "Start and overview", lambda new, o: start_and_overview(new(), o.events)),
+        )
+    },
     packages=("fastapi", "uvicorn", "sqlalchemy", "psycopg"),
-    database={"action": "append", "choices": tuple(N_JUDGES), "help": "repeatable; both by default"},
+    database={"choices": tuple(N_JUDGES), "default": "SQLite"},
     seconds=40.0,
     kills=50,
     acknowledged=5000,
@@ -154,8 +142,6 @@ EXPERIMENT = Experiment(
     saved=300,
     campaigns=2000,
     through_http=600,
-    only={"action": "append", "choices": PARTS, "help": "repeatable; what was stored of others is kept"},
-    quick=False,
 )
 
 

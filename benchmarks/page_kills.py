@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from activeeval.campaigns.store import open_store
 from benchmarks.frame.report import figure
@@ -22,20 +22,6 @@ MOST_S = 20.0
 """A server lives so long at most before it is killed."""
 JUST_AFTER_S = 0.1
 """It is killed within so long after the answer that it was to live for."""
-
-
-class Judges(Protocol):
-    """Who judges while servers come and go."""
-
-    @property
-    def n_acknowledged(self) -> int:
-        """How many answers servers have acknowledged so far."""
-
-    def begin(self, server: Server) -> None:
-        """Begin to judge at a server."""
-
-    def is_at_it(self) -> bool:
-        """Whether anybody judges still."""
 
 
 @dataclass(slots=True)
@@ -120,7 +106,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def kill_servers(url: str, port: int, names: list[str], judges: Judges, kills: int, least: int, seed: int = 0) -> int:
+def kill_servers(url: str, port: int, names: list[str], judges: Any, kills: int, least: int, seed: int = 0) -> int:
     """Kill a campaign's server ``kills`` times, and until ``least`` answers are acknowledged; count the kills.
 
     Each lives for a random number of answers, so that all together come to what is wanted, and a moment longer.

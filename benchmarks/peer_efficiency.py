@@ -20,7 +20,6 @@ with GLIDE's code in its place. Stores benchmarks/results/peer-efficiency.json; 
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import tempfile
@@ -38,12 +37,12 @@ from activeeval.core.measures.target import common_lists
 from activeeval.core.simulation import simulate
 from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import peer_environment
-from benchmarks.efficiency import MODELS, SHARE, Question, believed
+from benchmarks.efficiency import GRID, SHARE, Question, believed, on_pools
 from benchmarks.efficiency_report import PEER_KEYS as KEYS, Row, best
-from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.frame.report import plus_minus
 from benchmarks.machine import ROOT
-from benchmarks.pools import CASES, OVERHEADS, POOLS, JudgedPool, load
+from benchmarks.pools import JudgedPool
 
 MEASURES = ("DCG@10", "ERR@10", "nDCG@10", "P@10", "DCG", "ERR")
 DEPTHS = (1, 2, 3, 5)
@@ -131,7 +130,7 @@ def asked(pool: JudgedPool, question: Question, model: str, share: float) -> tup
     return where, question_arrays(target, believed(pool, model), *arguments), passive
 
 
-def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespace) -> list[Row]:
+def rows_of(pool: JudgedPool, measure: str, case: str, options: Options) -> list[Row]:
     """Return a row for each configuration of a peer on a measure and case, at each overhead and under each model."""
     rows, started = [], time.perf_counter()
     choices = product(options.overhead, options.model)
@@ -169,16 +168,11 @@ def run_peers(questions: Sequence[dict], repetitions: int, seed: int, environmen
         return [json.loads(path.with_suffix(".json").read_text()) for path in paths]
 
 
-def measure_peers(options: argparse.Namespace) -> Row:
+def measure_peers(options: Options) -> Row:
     """Run the chosen questions by the peers' Python, which is made where it is not there."""
     if not peer_environment.python(options.environment).exists():
         peer_environment.make(options.environment)
-    rows = []
-    for name in options.pool:
-        pool = load(name)
-        cases = ((pool, *question, options) for question in product(options.measure, options.case))
-        rows += spread(rows_of, cases, options.jobs)
-    return {"peers": peer_environment.versions(options.environment), "rows": rows}
+    return {"peers": peer_environment.versions(options.environment), "rows": on_pools(rows_of, options)}
 
 
 def report(result: Row) -> str:
@@ -197,17 +191,12 @@ EXPERIMENT = Experiment(
     measure_peers,
     report=report,
     row_keys=KEYS,
-    pool=tuple(POOLS),
-    model=MODELS,
     measure=MEASURES,
-    case=CASES,
-    overhead=OVERHEADS,
     share=SHARE,
     repetitions=300,
     passive=1000,
-    seed=1,
-    jobs=2,
     environment={"type": Path, "default": peer_environment.FOLDER},
+    **GRID,
 )
 
 

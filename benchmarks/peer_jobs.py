@@ -189,14 +189,6 @@ def text_ir_measures(folder: Path) -> dict:
     return {"seconds": {"all": time.perf_counter() - start}, "values": values}
 
 
-def ranx_first_use(folder: Path) -> dict:
-    """Evaluate two queries with ranx."""
-    import ranx as peer
-
-    qrels, run = {"a": {"x": 1, "y": 0}, "b": {"z": 2}}, {"a": {"x": 0.5, "y": 1.0}, "b": {"z": 1.0}}
-    return {"seconds": {"all": seconds(lambda: peer.evaluate(peer.Qrels(qrels), peer.Run(run), ["ndcg@10"]))}}
-
-
 def _dicts(folder: Path) -> tuple[dict, dict]:
     """Return judgments and run as dicts of dicts."""
     from benchmarks import peer_data
@@ -222,7 +214,7 @@ def _of_ir_measures(peer, measures: list, qrels, run) -> dict:
     return {str(m): [row.value for row in rows if row.measure == m] for m in measures}
 
 
-_ARRAYS = (ours, sorting, pytrec_eval, ranx, ir_measures, gdeval, ranx_first_use)
+_ARRAYS = (ours, sorting, pytrec_eval, ranx, ir_measures, gdeval)
 _TEXTS = (text_ours, text_trec_eval, text_pytrec_eval, text_ranx, text_ir_measures)
 JOBS = {job.__name__: job for job in (*_ARRAYS, *_TEXTS)}
 

@@ -1,11 +1,11 @@
-"""Speed and precision beside the peers: the same data, one run, each peer in a process of its own.
+"""Speed beside the peers: the same data, one run, each peer in a process of its own.
 
-    python -m benchmarks.peers [--quick] [--only SECTION] [--trec-eval PATH] [--out benchmarks/results/peers.json]
+    python -m benchmarks.peers [--only SECTION] [--trec-eval PATH] [--out benchmarks/results/peers.json]
 
 Values of all peers and of this package must agree on every query, or nothing is reported. A peer that cannot be
 imported has a row that says so. With --only the other sections that are stored already are kept. trec_eval is built
 from its source by `make` in seconds; --trec-eval takes the program, otherwise it is the one on the path.
-How precise the peers' estimators are on the grid of benchmarks.efficiency: benchmarks.peer_efficiency.
+Readers and start-up: benchmarks.kernels. How precise the peers' estimators are: benchmarks.peer_efficiency.
 """
 
 from __future__ import annotations
@@ -17,21 +17,19 @@ import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import peer_data, peer_estimates, readers, start
+from benchmarks import peer_data
 from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.frame.processes import run, wall_and_cpu
-from benchmarks.frame.report import figure, figures_table, plus_minus, table
-from benchmarks.machine import seconds
+from benchmarks.frame.report import figure
 from benchmarks.peer_jobs import MEASURES
 
-MSLR_QUERIES, SLICE, FEW = 31_531, 1000, 60
+MSLR_QUERIES, SLICE = 31_531, 1000
 TOLERANCE, PRINTED = 1e-6, {"gdeval": 0.5e-5, "text_trec_eval": 0.5e-4}
-PACKAGES = ("pytrec_eval-terrier", "ranx", "ir_measures", "ppi-python", "statsmodels", "glide-py")
+PACKAGES = ("pytrec_eval-terrier", "ranx", "ir_measures")
 
 
 def run_job(name: str, folder: Path) -> dict:
@@ -73,12 +71,7 @@ def time_arrays(folder: Path, data: peer_data.PeerData) -> dict:
     rows += [
         figure("activeeval, all four", total, "s", at_most=0.1, note=f"first call of all {own['first_s']:.2f} s"),
         figure("activeeval, peak memory of the process", own["peak_mb"], "MB", at_most=400),
-        figure(
-            "activeeval, making pool and rankings",
-            own["made_s"],
-            "s",
-            note="checks, and loading what is compiled, included",
-        ),
+        figure("activeeval, making pool and rankings, checks included", own["made_s"], "s"),
         figure("activeeval, sorting by score and id", sorting["seconds"]["sort"], "s"),
     ]
     nothing = np.zeros(data.n_queries, dtype=bool)
@@ -129,32 +122,21 @@ def time_text(folder: Path, data: peer_data.PeerData) -> dict:
     whole, spent = statistics.median(own), statistics.median(busy)
     inside = run_job("text_ours", folder)["seconds"]
     steps = ", ".join(f"{name} {taken:.2f} s" for name, taken in inside.items())
+    note, what = (
+        f"least {min(own):.2f} s; {spent:.2f} s of the processor",
+        "activeeval score, four measures, the process",
+    )
     rows = [
-        figure(
-            "activeeval score, four measures, the process",
-            whole,
-            "s",
-            at_most=3,
-            ratio=1.0,
-            minimum_s=min(own),
-            processor_s=spent,
-            note=f"least {min(own):.2f} s; {spent:.2f} s of the processor",
-        ),
+        figure(what, whole, "s", at_most=3, ratio=1.0, minimum_s=min(own), processor_s=spent, note=note),
         figure("activeeval, the same calls in Python", sum(inside.values()), "s", note=steps),
     ]
-    for name, skipped in (
-        ("text_trec_eval", None),
-        ("text_pytrec_eval", None),
-        ("text_ir_measures", None),
-        ("text_ranx", data.has_tie),
-    ):
-        peer = name.removeprefix("text_")
-        found = [run_job(name, folder) for _ in range(2)][-1]
+    nothing = np.zeros(data.n_queries, dtype=bool)
+    for peer in ("trec_eval", "pytrec_eval", "ir_measures", "ranx"):
+        found = [run_job(f"text_{peer}", folder) for _ in range(2)][-1]
         if "missing" in found:
             rows.append(unavailable(peer, found))
             continue
-        skipped = np.zeros(data.n_queries, dtype=bool) if skipped is None else skipped
-        note = check_agreement(folder, "text_ours", name, skipped)
+        note = check_agreement(folder, "text_ours", f"text_{peer}", data.has_tie if peer == "ranx" else nothing)
         what = f"{peer}, {'two measures' if peer == 'ranx' else 'one measure'}, the process"
         note = f"{found['processor_s']:.2f} s of the processor; {note}"
         ratio, of_processor = found["process_s"] / whole, found["processor_s"] / spent
@@ -162,93 +144,14 @@ def time_text(folder: Path, data: peer_data.PeerData) -> dict:
     return {"text_mb": megabytes, "n_queries": data.n_queries, "figures": rows}
 
 
-def time_start(options: Options) -> dict:
-    """Time imports in new processes, and the first use with nothing compiled."""
-    repeats = 1 if options.quick else 5
-    rows = start.time_commands(repeats)
-    for name in ("pytrec_eval", "ir_measures", "ranx", "ppi_py"):
-        command = [sys.executable, "-c", f"import {name}"]
-        if find_spec(name) is None:
-            rows.append(unavailable(f"import {name}", {"missing": f"{name} is not installed here"}))
-            continue
-        taken = [seconds(run, command) for _ in range(repeats)]
-        rows.append(figure(f"import {name}", statistics.median(taken), "s", minimum_s=min(taken)))
-    return {"figures": rows if options.quick else [*rows, *start.first_use(), first_use_of_ranx()]}
-
-
-def first_use_of_ranx() -> dict:
-    """Measure the compilation of ranx for two queries and one measure: the first process less the next."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
-        if "missing" in run_job("ranx_first_use", Path(folder)):
-            return unavailable("ranx, first use", {"missing": "ranx is not installed here"})
-        command = [sys.executable, "-m", "benchmarks.peer_jobs", "ranx_first_use", folder]
-        first, again = (seconds(lambda: run(command, environment={"NUMBA_CACHE_DIR": cache})) for _ in range(2))
-    return figure(
-        "ranx, compiling one measure, once", first - again, "s", note=f"compiled before: {again:.2f} s in all"
-    )
-
-
-def widest(rows: list[dict]) -> list[dict]:
-    """Return the largest ratios of our widths to those of PPI++, and in how many cases they are above 1 for certain."""
-    default = {"DCG": "items", "ERR": "depth"}
-    kinds = {
-        "regression, same sample, pool": lambda r: r["what"] == "regression" and r["scope"] == "pool",
-        "regression, same sample, population": lambda r: r["what"] == "regression" and r["scope"] == "population",
-        "default design, same cost, pool": lambda r: r["what"] == default[r["measure"]],
-    }
-    figures = []
-    for name, belongs in kinds.items():
-        for how, key in (("nominal", "width_ratio"), ("equal coverage", "equal_coverage_ratio")):
-            own = [r for r in rows if key in r and belongs(r)]
-            if own:
-                worst = max(own, key=lambda r: r[key])
-                n_above = sum(r[key] - 2 * r[key + "_se"] > 1 for r in own)
-                middle = statistics.median(r[key] for r in own)
-                note = f"± {worst[key + '_se']:.3f}; median {middle:.3f}; above 1 by 2 s.e. in {n_above} of {len(own)}"
-                figures.append(figure(f"{name}, {how}: widest", worst[key], "PPI++", at_most=1.0, note=note))
-    return figures
-
-
-def estimates_table(rows: list[dict]) -> list[str]:
-    """Write the table of estimators: everything as a ratio to PPI++ but coverage."""
-    if not rows:
-        return []
-    names = ("mse_ratio", "width_ratio", "equal_coverage_ratio")
-    head = ("pool, measure, case", "labelled", "truth", "estimator", "MSE", "width", "at equal coverage", "coverage")
-    body = []
-    for row in rows:
-        otherwise = "1" if row["what"] == "PPI++" else ""
-        ratios = [plus_minus(row[n], row[f"{n}_se"], ".3f") if n in row else otherwise for n in names]
-        where = [f"{row['pool']}, {row['measure']}, {row['case']}", f"{row['labelled']} of {row['queries']}"]
-        body.append([*where, row["scope"], row["what"], *ratios, f"{row['coverage']:.3f}"])
-    lead = "MSE and mean interval widths as multiples of those of PPI++ on a uniform sample; ± is Monte-Carlo error."
-    return [lead, "", *table(head, body), ""]
-
-
-def markdown(result: dict) -> str:
-    """Write the tables of a result."""
-    lines = []
-    for section in result["sections"].values():
-        lines += [f"### {section['title']}", "", *figures_table(section["figures"])]
-        lines += ["", *estimates_table(section.get("rows", []))]
-    return "\n".join(lines)
-
-
 def with_data(options: Options, measure: Callable[..., dict]) -> dict:
     """Measure a section that takes generated data in a folder."""
     if options.trec_eval:
         os.environ["TREC_EVAL"] = str(options.trec_eval.resolve(strict=True))
-    data = peer_data.generate(FEW if options.quick else MSLR_QUERIES, options.seed)
+    data = peer_data.generate(MSLR_QUERIES, options.seed)
     with tempfile.TemporaryDirectory() as name:
         peer_data.save(data, Path(name))
         return measure(Path(name), data)
-
-
-def compare_estimates(options: Options) -> dict:
-    """Compare the estimators with PPI++."""
-    found = peer_estimates.compare(options.quick, options.seed)
-    rows = [unavailable(text.split(" ")[0], {"missing": text}) for text in found.pop("missing")]
-    return found | {"figures": [*rows, *widest(found["rows"])]}
 
 
 EXPERIMENT = Experiment(
@@ -257,12 +160,8 @@ EXPERIMENT = Experiment(
     sections={
         "arrays": ("Four measures from arrays", partial(with_data, measure=time_arrays)),
         "text": ("The same from TREC text", partial(with_data, measure=time_text)),
-        "letor": ("Reading LETOR text", lambda options: readers.time_readers(20 if options.quick else 200)),
-        "start": ("Import, start and first use", time_start),
-        "estimates": ("The mean from a labelled sample and a model, beside PPI++", compare_estimates),
     },
     packages=PACKAGES,
-    quick=False,
     seed=0,
     trec_eval=None,
 )

@@ -11,7 +11,7 @@ On judged pools, with a forest that was trained on other queries, for passive an
   a pilot of 50 queries the mean over pilots, each of which plans a budget of its own.
 * *joint*: one sample for several questions, learned, given and uniform models, without a pilot and after one, on these
   pools and on ones on which plans were never calibrated: `benchmarks.joint_planning`.
-* *overall*: the same over all cells.
+* *overall*: the same over all cells of what is stored.
 * *time*: a plan of a generated pool of 31,531 queries, every method, in seconds of the clock and of the processor.
 
 Stores benchmarks/results/planning.json; sections that are not run again are kept.
@@ -19,13 +19,11 @@ Stores benchmarks/results/planning.json; sections that are not run again are kep
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -38,8 +36,8 @@ from activeeval.core.pool.generated import generate_pool
 from activeeval.core.simulation import Replications, replicate
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks import joint_planning
-from benchmarks.frame.experiment import Experiment, Row, stored
-from benchmarks.frame.report import figure, figures_table, show
+from benchmarks.frame.experiment import Experiment, Options, Row, stored
+from benchmarks.frame.report import figure
 from benchmarks.pools import CASES, OVERHEADS, JudgedPool, generated, judged, load
 
 POOLS = ("mq2008", "mq2007-agg", "ohsumed", "generated")
@@ -107,7 +105,7 @@ def budget_of_queries(forecast: Forecast, n_queries: float) -> float:
     return highest
 
 
-def ranges(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def ranges(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Count the samples whose half-widths lie within the planned range."""
     for one in questions(pool, MEASURES, CASES):
         for name, share in (*product([one.default], SHARES), ("passive", SHARE)):
@@ -115,7 +113,7 @@ def ranges(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
                 yield found
 
 
-def inside(one: Question, name: str, share: float, options: argparse.Namespace) -> Row | None:
+def inside(one: Question, name: str, share: float, options: Options) -> Row | None:
     """Count the samples of a share of judging everything within their range; None where it is too little."""
     forecast = one.forecast(name)
     budget = share * forecast.cost
@@ -131,7 +129,7 @@ def inside(one: Question, name: str, share: float, options: argparse.Namespace) 
     return figure(f"{one.name}, {name}, {share:.0%}", 1 - below - above, "inside", **details)
 
 
-def few(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def few(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Yield ranges, and powers, of models that have learned from few queries or none."""
     if pool.inputs.training is None:
         return
@@ -155,7 +153,7 @@ def _beliefs_of(pool: JudgedPool, n: int, seed: int) -> GradeBeliefs:
     return believe(inputs, "forest", pool.max_grade, np.random.default_rng(seed), n_jobs=-1)
 
 
-def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def pilots(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Yield the median error of half-widths that are rescaled by a pilot."""
     for one in questions(pool, MEASURES, CASES[:2]):
         plain = one.forecast(one.default)
@@ -179,7 +177,7 @@ def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
         yield figure(f"{one.name}, {one.default}", np.median(errors), "off", at_most=OFF_AFTER_PILOT, **details)
 
 
-def powers(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def powers(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Count how often a planned budget detects the true difference, without a pilot and with one."""
     for one in questions(pool, MEASURES, CASES[1:]):
         for row in _detected(one, options):
@@ -189,7 +187,7 @@ def powers(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
                 yield figure(name, taught, "power", at_least=LEAST_POWER, of="after a pilot")
 
 
-def _detected(one: Question, options: argparse.Namespace) -> Iterator[Row]:
+def _detected(one: Question, options: Options) -> Iterator[Row]:
     """Yield the power of the budget for the true difference, where that is neither plain nor out of reach."""
     forecast, difference = one.forecast(one.default), abs(one.truth)
     needed = Goal(difference=difference, power=POWER).budget(forecast)
@@ -207,7 +205,7 @@ def detected(one: Question, budget: float, repetitions: int, seed: int) -> float
     return float(np.mean(run.lows > 0 if one.truth > 0 else run.highs < 0))
 
 
-def _after_pilots(one: Question, goal: Goal, options: argparse.Namespace) -> float | None:
+def _after_pilots(one: Question, goal: Goal, options: Options) -> float | None:
     """Return the mean power of budgets that pilots have planned; None where most of them say nothing."""
     plain, found = one.forecast(one.default), []
     for seed, lesson in enumerate(one.pilots(options.pilots // 5)):
@@ -219,7 +217,7 @@ def _after_pilots(one: Question, goal: Goal, options: argparse.Namespace) -> flo
     return float(np.mean(found)) if len(found) > options.pilots // 10 else None
 
 
-def large_plan(options: argparse.Namespace) -> Iterator[Row]:
+def large_plan(options: Options) -> Iterator[Row]:
     """Time every method's plan for a large pool, two rankings, from the grade model on."""
     made = generate_pool(LARGE, 1)
     rng, score = np.random.default_rng(0), made.features[:, 0]
@@ -239,24 +237,24 @@ def large_plan(options: argparse.Namespace) -> Iterator[Row]:
         yield figure(what, seconds, "s", at_most=LARGE_SECONDS, **details)
 
 
-def overall(result: dict[str, Any]) -> Iterator[Row]:
-    """Yield figures over all cells of the sections that are there."""
-    for name in ("ranges", "few"):
-        rows = [row for row in result[name] if row["unit"] == "inside"]
+def overall(options: Options) -> Iterator[Row]:
+    """Yield figures over all cells of the sections that are stored."""
+    cells = {name: section["figures"] for name, section in stored(options.out).get("sections", {}).items()}
+    for name, unit in product(("ranges", "few", "power"), ("inside", "power")):
+        rows = [row for row in cells.get(name, []) if row["unit"] == unit]
         for kind in sorted({_kind(row) for row in rows}):
             own = [row for row in rows if _kind(row) == kind]
+            values = np.array([row["value"] for row in own])
+            if unit == "power":
+                note = f"{len(own)} cells; median {np.median(values):.2f}, least {values.min():.2f}"
+                what = f"{name}, {kind}: cells of .75 or more"
+                yield figure(what, np.mean(values >= LEAST_POWER), "of cells", at_least=IN_TEN, note=note)
+                continue
             low, middle, high = np.quantile([row["of_plan"] for row in own], (0.1, 0.5, 0.9))
             note = f"{len(own)} cells; half-widths {middle:.2f} times the plan, {low:.2f} to {high:.2f} in four of five"
             bounds = dict(zip(("at_least", "at_most"), INSIDE, strict=True))
-            yield figure(f"{name}, {kind}", np.mean([row["value"] for row in own]), "inside", **bounds, note=note)
-    for name in ("power", "few"):
-        rows = [row for row in result[name] if row["unit"] == "power"]
-        for kind in sorted({_kind(row) for row in rows}):
-            own = [row["value"] for row in rows if _kind(row) == kind]
-            note = f"{len(own)} cells; median {np.median(own):.2f}, least {min(own):.2f}"
-            what = f"{name}, {kind}: cells of .75 or more"
-            yield figure(what, np.mean(np.array(own) >= LEAST_POWER), "of cells", at_least=IN_TEN, note=note)
-    yield from joint_planning.overall(result["joint"])
+            yield figure(f"{name}, {kind}", values.mean(), "inside", **bounds, note=note)
+    yield from joint_planning.overall(cells.get("joint", []))
 
 
 def _kind(row: Row) -> str:
@@ -266,59 +264,36 @@ def _kind(row: Row) -> str:
     return ", ".join(filter(None, [kind, "passive" if "passive" in parts else "default", row.get("of", "")]))
 
 
-OF_POOLS: dict[str, Callable[[JudgedPool, argparse.Namespace], Iterator[Row]]] = {
-    "ranges": ranges,
-    "few": few,
-    "pilots": pilots,
-    "power": powers,
-}
-SECTIONS = ("overall", *OF_POOLS, "joint", "time")
+@cache
+def pool_of(key: str) -> JudgedPool:
+    """Return a pool by its name, the generated one smaller than elsewhere."""
+    return generated(n_queries=GENERATED) if key == "generated" else load(key)
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """Return the figures of a result as tables."""
-    parts = []
-    for name in SECTIONS:
-        rows = result.get(name, [])
-        if rows:
-            bars = [row["reached"] for row in rows if "reached" in row]
-            table = "\n".join(figures_table(rows))
-            reached = f"{sum(bars)} of {len(bars)} within what was to be reached.\n\n" if bars else ""
-            parts.append(f"### {name}\n\n{reached}{table}")
-    return "\n\n".join(parts)
+def on_pools(options: Options, measure: Callable[[JudgedPool, Options], Iterator[Row]]) -> Iterator[Row]:
+    """Measure a section on the chosen pools."""
+    for key in (key for key in options.pool or POOLS if key in POOLS):
+        yield from measure(pool_of(key), options)
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the chosen sections, beside what is stored."""
-    chosen, earlier = options.only or SECTIONS, stored(options.out)
-    result: dict[str, Any] = {name: [] if name in chosen else earlier.get(name, []) for name in SECTIONS}
-    if kept := [name for name in SECTIONS if name not in (*chosen, "overall") and result[name]]:
-        parts = (f"{', '.join(kept)}: commit {earlier['git_commit']}, {earlier['command']}", earlier.get("older_rows"))
-        result["older_rows"] = "; ".join(filter(None, parts))
-
-    def add(name: str, key: str, rows: Iterable[Row]) -> None:
-        found = list(rows)
-        show(f"{name}, {key}", found)
-        result[name] += found
-
-    for key in (key for key in options.pool or POOLS if key in POOLS and set(OF_POOLS) & set(chosen)):
-        pool = generated(n_queries=GENERATED) if key == "generated" else load(key)
-        for name in (name for name in OF_POOLS if name in chosen):
-            add(name, pool.name, OF_POOLS[name](pool, options))
-    for key in options.pool or joint_planning.POOLS if "joint" in chosen else ():
-        add("joint", key, joint_planning.joint(key, options))
-    if "time" in chosen:
-        add("time", "a large pool", large_plan(options))
-    result["overall"] = []
-    add("overall", "all cells", overall(result))
-    return result
+def joint(options: Options) -> Iterator[Row]:
+    """Measure plans of several questions on the chosen pools."""
+    for key in options.pool or joint_planning.POOLS:
+        yield from joint_planning.joint(key, options)
 
 
 EXPERIMENT = Experiment(
     __spec__,
     __doc__,
-    measure,
-    only={"action": "append", "choices": SECTIONS[1:], "help": "repeatable; all by default"},
+    sections={
+        **{
+            name: (name.capitalize(), partial(on_pools, measure=measure))
+            for name, measure in (("ranges", ranges), ("few", few), ("pilots", pilots), ("power", powers))
+        },
+        "joint": ("Joint", joint),
+        "time": ("Time", large_plan),
+        "overall": ("Overall", overall),
+    },
     pool={"action": "append", "choices": sorted({*POOLS, *joint_planning.POOLS}), "help": "repeatable"},
     repetitions=1000,
     pilots=200,

@@ -5,18 +5,18 @@ from __future__ import annotations
 import gzip
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import METHODS, Campaign, Rankings, Target, parse_measure
 from activeeval.core.design import Design
 from activeeval.core.design.methods import default_method
 from activeeval.core.planning import Planner
 from activeeval.core.pool.generated import generate_pool, noisy_scores
+from activeeval.core.types import Ints
 from activeeval.inputs.chosen_inputs import from_letor
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import GradeBeliefs, believe
@@ -28,6 +28,8 @@ REMOVED = 0.1
 CASES = ("one ranking", "two rankers", "index update")
 OVERHEADS = (0.0, 1.0, 5.0)
 RANKERS = ("RankBoost", "ListNet")
+MQ2008 = {"S1": 2, "S2": 3, "S3": 4, "S4": 5, "S5": 1}
+"""The parts of MQ2008, each with the fold whose test part it is."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,15 @@ class JudgedPool:
         """Compute the value of a target over the pool with all labels."""
         return float(target.pool.query_probs @ target.values(self.inputs.grades))
 
+    def part(self, queries: Ints) -> JudgedPool:
+        """Return the part of some queries."""
+        items = self.inputs.pool.subset(queries)[1]
+        inputs = self.inputs.of_queries(queries)
+        beliefs = replace(self.beliefs, probs=self.beliefs.probs[items])
+        return replace(self, inputs=inputs, second=self.second.restricted_to(inputs.pool, items), beliefs=beliefs)
 
-def judged(design: Design, grades: NDArray[np.int64], seed: Any, budget: float | None = None, **more: Any) -> Campaign:
+
+def judged(design: Design, grades: Ints, seed: Any, budget: float | None = None, **more: Any) -> Campaign:
     """Draw a campaign and judge it to its end."""
     campaign = Campaign(design, budget, rng=seed, **more)
     while (unit := campaign.ask()) is not None:
@@ -90,6 +99,14 @@ def judged(design: Design, grades: NDArray[np.int64], seed: Any, budget: float |
 def scores_file(home: Path, ranker: str, fold: int) -> Path:
     """Find the scores of a published ranker on the test part of a fold."""
     return next((home / "rankers" / ranker).glob(f"Fold{fold}.*"))
+
+
+def mq2008_files(ranker: str = "") -> list[str]:
+    """List the parts of MQ2008, or the scores of a published ranker on each, which it did not learn from."""
+    home = data_folder() / "mq2008"
+    return [
+        str(scores_file(home, ranker, fold) if ranker else home / f"{part}.txt.gz") for part, fold in MQ2008.items()
+    ]
 
 
 def _from_files(name: str, paths: list[Path], folds: Sequence[int], train: list[Path]) -> JudgedPool:

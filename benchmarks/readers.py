@@ -1,4 +1,4 @@
-"""Reading LETOR text: this package, scikit-learn's reader and polars, in MB of text a second; and machines' grades."""
+"""Reading LETOR text: this package, scikit-learn's reader and polars, in MB of text a second."""
 
 from __future__ import annotations
 
@@ -13,38 +13,18 @@ import polars as pl
 from sklearn.datasets import load_svmlight_file
 
 from activeeval.formats.text.letor import read_letor
-from benchmarks.frame.processes import apart
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder, seconds
-from benchmarks.memory import timed_grades
 
 SAMPLES = ("mslr_fold1_train_sample.from_pickle.txt.gz", "mslr_fold1_valid_sample.txt.gz")
-N_FEATURES = 136
 SLICE_MB = 20
 ROUNDS = 5
-GRADES_OF_A_JUDGE, GRADE_ROWS = 10_828, 3_000_000
 
 
-def sample_text() -> tuple[bytes, str]:
-    """Return LETOR text of MSLR's shape and where it comes from."""
-    folder = data_folder() / "mslr-sample"
-    if all((folder / name).exists() for name in SAMPLES):
-        texts = [gzip.decompress((folder / name).read_bytes()).replace(b"\r\n", b"\n") for name in SAMPLES]
-        return b"".join(texts), "the sample of MSLR-WEB10K, repeated with new query ids"
-    print(f"no {' + '.join(SAMPLES)} in the data folder: a file of the same shape is generated")
-    return generated_text(np.random.default_rng(0)), "generated"
-
-
-def generated_text(rng: np.random.Generator, n_queries: int = 60, n_documents: int = 100) -> bytes:
-    """Return text whose features are whole numbers and decimals in about MSLR's shares."""
-    lines = []
-    for q in range(n_queries):
-        for _ in range(n_documents):
-            whole = rng.geometric(0.05, N_FEATURES) - 1
-            decimals = rng.exponential(5.0, N_FEATURES)
-            pairs = " ".join(f"{k + 1}:{whole[k] if k % 5 < 3 else f'{decimals[k]:.6f}'}" for k in range(N_FEATURES))
-            lines.append(f"{rng.integers(5)} qid:{q + 1} {pairs}\n")
-    return "".join(lines).encode()
+def sample_text() -> bytes:
+    """Return LETOR text of MSLR's shape."""
+    paths = (data_folder() / "mslr-sample" / name for name in SAMPLES)
+    return b"".join(gzip.decompress(path.read_bytes()).replace(b"\r\n", b"\n") for path in paths)
 
 
 def repeat_to(path: Path, text: bytes, megabytes: int) -> float:
@@ -71,7 +51,7 @@ def parse_with_polars(path: Path) -> pl.DataFrame:
 
 def time_readers(megabytes: int) -> dict:
     """Time every reader on plain files in a temporary folder; the files are in the system's cache."""
-    text, source = sample_text()
+    text = sample_text()
     with tempfile.TemporaryDirectory() as folder:
         whole, part = Path(folder) / "whole.txt", Path(folder) / "part.txt"
         sizes = {whole: repeat_to(whole, text, megabytes), part: repeat_to(part, text, min(SLICE_MB, megabytes))}
@@ -95,52 +75,9 @@ def time_readers(megabytes: int) -> dict:
     for name, (path, _, target, note) in cases.items():
         median, best = statistics.median(times[name]), min(times[name])
         spread = f"best {sizes[path] / best:,.0f}" + (f", {note}" if note else "")
-        rows.append(
-            figure(
-                name,
-                sizes[path] / median,
-                "MB/s",
-                **target,
-                best=sizes[path] / best,
-                file_mb=sizes[path],
-                median_s=median,
-                note=spread,
-            )
-        )
-    return {"text": source, "rounds": ROUNDS, "figures": rows}
-
-
-def time_grades(*, is_quick: bool = False) -> dict:
-    """Time the readers of machines' grades: ten judges of one pool as qrels, and rows of JSON by the million.
-
-    Each runs in a process of its own, which has compiled before it is timed; memory is that process's peak.
-    """
-    n_rows = 200_000 if is_quick else GRADE_ROWS
-    with tempfile.TemporaryDirectory() as folder:
-        judges, rows = _write_judges(Path(folder)), Path(folder) / "rows.jsonl"
-        with rows.open("w") as handle:
-            for k in range(n_rows):
-                row = f'"query_id": "q{k // 1000}", "doc_id": "msmarco_passage_{k:08d}", "grade": {k % 4}'
-                handle.write(f'{{{row}, "model": "m", "prompt_version": "v1"}}\n')
-        of_judges, of_rows = apart(timed_grades, *map(str, judges)), apart(timed_grades, str(rows))
-    name = f"{n_rows:,} grades as lines of JSON"
-    figures = [
-        figure(f"10 judges, {GRADES_OF_A_JUDGE:,} grades each, qrels", of_judges["seconds"], "s", at_most=1),
-        figure(name, of_rows["seconds"], "s", at_most=20),
-        figure(f"{name}, peak memory", of_rows["peak_mb"], "MB", at_most=600),
-    ]
-    return {"figures": figures}
-
-
-def _write_judges(folder: Path) -> list[Path]:
-    """Write the qrels of ten judges of one pool, packed."""
-    rng, paths = np.random.default_rng(0), []
-    for judge in range(10):
-        grades = rng.integers(0, 4, GRADES_OF_A_JUDGE)
-        lines = (f"{k // 204} 0 msmarco_passage_{k:08d} {grade}\n" for k, grade in enumerate(grades.tolist()))
-        paths.append(folder / f"{judge}.qrels.gz")
-        paths[-1].write_bytes(gzip.compress("".join(lines).encode()))
-    return paths
+        details = {"best": sizes[path] / best, "file_mb": sizes[path], "median_s": median, "note": spread}
+        rows.append(figure(name, sizes[path] / median, "MB/s", **target, **details))
+    return {"rounds": ROUNDS, "figures": rows}
 
 
 def check_agreement(path: Path) -> None:

@@ -1,6 +1,6 @@
 """Size of a sample's file, and what writing it and reading it again takes.
 
-    python -m benchmarks.sample_size [--quick] [--out benchmarks/results/sample-size.json]
+    python -m benchmarks.sample_size [--out benchmarks/results/sample-size.json]
 
 Each sample is drawn, written with its sheet and read again as the command line does it, in a process of its own: of a
 pool of MSLR-WEB30K's size with two rankings and a model's probabilities of five grades, the same with a cost of its own
@@ -12,7 +12,6 @@ the step before.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable
@@ -35,7 +34,7 @@ from activeeval.inputs.modelling import GradeBeliefs
 from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.read_samples import read_sample
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.frame.processes import apart
 from benchmarks.frame.report import figure
 from benchmarks.kernels import MAX_GRADE, MSLR_QUERIES, mslr_sized
@@ -43,7 +42,7 @@ from benchmarks.memory import peak_mb
 
 N_TOPICS, DEPTH, SHARED = 25, 1000, 0.6
 COLLECTIONS = ("FBIS3-", "FT922-", "LA0101", "FR940104-0-")
-BUDGET, ROUNDS, FEW = 1000.0, 3, 300
+BUDGET, ROUNDS = 1000.0, 3
 TITLES = {
     "model": "two rankings, probabilities of five grades",
     "costs": "the same, every item with a cost of its own",
@@ -84,12 +83,11 @@ def run_case(folder: Path, n_topics: int) -> PreparedCase:
     return prepare(Choices(runs=names[:1], versus_run=names[1], max_grade=2), use_labels=False)
 
 
-def measured(name: str, is_quick: bool) -> dict[str, Any]:
+def measured(name: str) -> dict[str, Any]:
     """Draw, write and read one of the samples in this process; return sizes, times and peaks."""
     with tempfile.TemporaryDirectory() as given:
         folder = Path(given)
-        n_queries = FEW if is_quick else MSLR_QUERIES
-        case = run_case(folder, N_TOPICS) if name == "runs" else modelled_case(n_queries, with_costs=name == "costs")
+        case = run_case(folder, N_TOPICS) if name == "runs" else modelled_case(MSLR_QUERIES, with_costs=name == "costs")
         sample = draw(case, ["DCG"], [], Budget(BUDGET))
         path, sheet = str(folder / "x.sample"), str(folder / "x.csv")
         peaks = {"drawing": peak_mb()}
@@ -135,17 +133,14 @@ def figures_of(name: str, found: dict[str, Any]) -> list[dict]:
     return rows + [figure(f"peak while {what}", peak, "MB") for what, peak in found["peaks_mb"].items()]
 
 
-def section(options: argparse.Namespace, name: str) -> dict[str, Any]:
+def section(_: Options, name: str) -> dict[str, Any]:
     """Measure a sample in a process of its own."""
-    found = apart(measured, name, options.quick)
+    found = apart(measured, name)
     return found | {"title": f"{found['queries']:,} queries: {TITLES[name]}", "figures": figures_of(name, found)}
 
 
 EXPERIMENT = Experiment(
-    __spec__,
-    __doc__,
-    sections={name: (title, partial(section, name=name)) for name, title in TITLES.items()},
-    quick=False,
+    __spec__, __doc__, sections={name: (title, partial(section, name=name)) for name, title in TITLES.items()}
 )
 
 

@@ -9,7 +9,6 @@ how often the intervals of all four segments, of 95 % together, hold the truth a
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -20,8 +19,8 @@ from activeeval import replicate
 from activeeval.core.design.methods import default_method
 from activeeval.core.interval_ends import t_quantile
 from activeeval.core.planning import BoundedPlan, Goal, Planner, least_budget
-from benchmarks.frame.experiment import Experiment, Row
-from benchmarks.frame.report import figure, section_tables
+from benchmarks.frame.experiment import Experiment, Options, Row
+from benchmarks.frame.report import figure
 from benchmarks.pools import SEED, JudgedPool, load
 
 SHARES = (0.5, 0.3, 0.15, 0.05)
@@ -46,7 +45,7 @@ def planned(pool: JudgedPool, measure: str, overhead: float) -> tuple[Planner, B
     return planner, plan, half_width
 
 
-def rows(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
+def rows(pool: JudgedPool, options: Options) -> Iterator[Row]:
     """Plan and replay samples, cell by cell."""
     for measure, overhead in product(MEASURES, OVERHEADS):
         planner, plan, half_width = planned(pool, measure, overhead)
@@ -58,7 +57,7 @@ def rows(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _shown(
-    planner: Planner, plan: BoundedPlan, half_width: float, pool: JudgedPool, cell: str, options: argparse.Namespace
+    planner: Planner, plan: BoundedPlan, half_width: float, pool: JudgedPool, cell: str, options: Options
 ) -> Iterator[Row]:
     """Replay samples of a plan, and compare the segments with it."""
     method, grades = default_method(planner.targets[0].measure), np.maximum(pool.inputs.grades, 0)
@@ -78,24 +77,10 @@ def _shown(
     yield figure(f"{cell}: all four intervals hold", float(hold.mean()), "share", at_least=0.93, note=of)
 
 
-def measure(options: argparse.Namespace) -> list[Row]:
-    """Plan and replay every cell of MQ2008."""
-    return list(rows(load("mq2008"), options))
-
-
+TITLE = "Four segments by chance, about 50, 30, 15 and 5 % of MQ2008, each to come to the same half-width"
 EXPERIMENT = Experiment(
-    __spec__, __doc__, sections={"segments": ("half-widths by segment", measure)}, repetitions=400, seed=2014
+    __spec__, __doc__, sections={"segments": (TITLE, lambda o: rows(load("mq2008"), o))}, repetitions=400, seed=2014
 )
-
-
-def markdown(result: Row) -> str:
-    """Write the figures as a section."""
-    what = (
-        "Four segments by chance, about 50, 30, 15 and 5 % of MQ2008's queries, each to come to the same half-width; "
-        "in proportion: an ordinary sample, large enough that every segment gets there. 400 samples on the real labels."
-    )
-    sections = result.get("sections", {"segments": result.get("segments")})
-    return "\n".join([what, "", *section_tables(sections)]).strip()
 
 
 if __name__ == "__main__":

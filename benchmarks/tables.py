@@ -1,4 +1,4 @@
-"""RESULTS.md, a table of efficiencies and the paper's figures from the stored JSON: ``python -m benchmarks.tables``.
+"""RESULTS.md and the papers' figures from the stored JSON: ``python -m benchmarks.tables``.
 
 Nothing is copied by hand; README takes the table of `benchmarks.headlines` as it is.
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from benchmarks import (
     baselines_report,
@@ -18,20 +17,14 @@ from benchmarks import (
     durability,
     effective_sample_size,
     efficiency,
-    efficiency_report,
     engines_report,
-    forecasters,
     gate_intervals,
-    nights,
-    peers,
-    planning,
-    segments,
-    topk_ties,
     user_study,
+    watched,
 )
 from benchmarks.adaptation import pictures as adaptation_pictures, report as adaptation
 from benchmarks.frame.experiment import RESULTS, stored
-from benchmarks.frame.report import sections_of
+from benchmarks.frame.report import Row, sections_of
 from benchmarks.machine import ROOT
 from benchmarks.metric_learning import markdown as metric_learning, pictures as metric_learning_pictures
 from benchmarks.paper import likeness, pictures, report as paper
@@ -39,7 +32,6 @@ from benchmarks.prose import filled
 from benchmarks.topk import pictures as topk_pictures, report as topk
 
 NOTES = ROOT / "benchmarks" / "notes.md"
-Result = dict[str, Any]
 
 
 def texts(results: Path = RESULTS, notes: Path = NOTES) -> dict[str, str]:
@@ -55,9 +47,6 @@ def texts(results: Path = RESULTS, notes: Path = NOTES) -> dict[str, str]:
             parts.append(f"## {title}\n\n{_origin(result)}\n\n{render(result)}")
     made = {"../RESULTS.md": "\n\n".join(parts)}
     made |= {f"{name}.md": render(one) for name, render in FILES.items() if (one := stored(results / f"{name}.json"))}
-    if result := stored(results / "efficiency.json"):
-        peer = stored(results / "peer-efficiency.json") or {"rows": []}
-        made["readme-table.md"] = efficiency_report.readme_table(result, peer)
     return {name: f"{text}\n" for name, text in made.items()}
 
 
@@ -78,7 +67,7 @@ def write(results: Path = RESULTS, notes: Path = NOTES) -> Path:
     return results.parent / "RESULTS.md"
 
 
-def _origin(result: Result) -> str:
+def _origin(result: Row) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items() if number)
     machine = result["machine"]
     return (
@@ -87,48 +76,39 @@ def _origin(result: Result) -> str:
     )
 
 
-def _scaling(result: Result) -> str:
-    return f"{sections_of(result)}\n\n![time and memory over size](results/scaling.svg)"
-
-
-def _engines(result: Result) -> str:
+def _engines(result: Row) -> str:
     beside = (stored(RESULTS / f"engines-{name}.json") or None for name in ("small", "large", "depth"))
     return engines_report.markdown(result, *beside)
 
 
-SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
+SECTIONS: dict[str, tuple[str, Callable[[Row], str]]] = {
     "mslr-like": ("How the generated collection was matched to MSLR-WEB30K", likeness.markdown),
     "metric-learning": ("Learning gains and discounts from preferences", metric_learning.render),
     "one-sample": ("One sample, many questions", sections_of),
     "many-systems": ("Many systems, one sample", sections_of),
-    "planning": ("What is planned beside what happens", planning.markdown),
-    "segments": ("Half-widths by segment", segments.markdown),
-    "forecasters": ("Forecasts of a half-width beside what comes", forecasters.markdown),
+    "planning": ("What is planned beside what happens", sections_of),
+    "segments": ("Half-widths by segment", sections_of),
     "effective-sample-size": ("How right effective sample sizes are", effective_sample_size.markdown),
-    "peers": ("Speed and precision beside the peers", peers.markdown),
+    "peers": ("Speed beside the peers", sections_of),
     "topk": ("Rankers of a top-k truth", topk.markdown),
     "adaptation": ("Boosted trees adapted to clicks", adaptation.markdown),
     "user_study": ("Top-k labelling by simulated people", user_study.markdown),
-    "topk_ties": ("Top-k truths with ties, by order of arrival", topk_ties.markdown),
-    "nights": ("Ten nights of index updates, earlier labels known", nights.markdown),
-    "campaigns": ("Campaigns in the store, by unreliable judges", sections_of),
-    "looking": ("Looking at a stored campaign", sections_of),
+    "nights": ("Thirty nights of a watch", watched.markdown),
     "house": ("How the house stands", sections_of),
     "durability": ("What the store promises", durability.markdown),
     "page": ("The judging page on SQLite", sections_of),
     "page-postgresql": ("The judging page on PostgreSQL", sections_of),
     "sample-size": ("Size and time of a sample's file", sections_of),
-    "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "engines": ("A pool in files, gone over by engines", _engines),
     "kernels": ("Kernels, readers, start", sections_of),
 }
-FILES: dict[str, Callable[[Result], str]] = {
+FILES: dict[str, Callable[[Row], str]] = {
     "efficiency": efficiency.report,
     "coverage": coverage.report,
     "baselines": baselines_report.markdown,
     "gate-intervals": gate_intervals.table,
 }
-PICTURES: dict[str, Callable[[Result, Path], None]] = {
+PICTURES: dict[str, Callable[[Row, Path], None]] = {
     "metric-learning": metric_learning_pictures.save_all,
     "topk": topk_pictures.save_all,
     "adaptation": adaptation_pictures.save_all,

@@ -237,7 +237,7 @@ def of_commands(grades: dict[tuple[str, str], int]) -> dict[str, dict]:
 
 
 def _write_more(grades: dict[tuple[str, str], int]) -> None:
-    """Write complete judgments, a machine's, two judges', a log of queries, texts, preferences and features."""
+    """Write complete judgments, a machine's, two judges', a log of queries, and preferences."""
     random = np.random.default_rng(3)
     mine = {pair: grade for pair, grade in grades.items() if int(pair[0][1:]) < N_QUERIES}
     Path("all.qrels").write_text("".join(f"{q} 0 {d} {g}\n" for (q, d), g in mine.items()), "utf-8")
@@ -251,15 +251,6 @@ def _write_more(grades: dict[tuple[str, str], int]) -> None:
         Path(f"{judge}.csv").write_text("query_id,doc_id,grade,judge\n" + "".join(rows), "utf-8")
     counts = [f"what is {q},{int(n)}\n" for q, n in enumerate(random.integers(1, 50, 40))]
     Path("log.csv").write_text("query,count\n" + "".join(counts), "utf-8")
-    queries = [json.dumps({"id": f"q{q}", "text": f"query {q}"}) + "\n" for q in range(N_QUERIES)]
-    documents = [json.dumps({"id": f"d{d}", "text": f"document {d}"}) + "\n" for d in range(N_ITEMS)]
-    Path("queries.jsonl").write_text("".join(queries), "utf-8")
-    Path("documents.jsonl").write_text("".join(documents), "utf-8")
-    letor = [
-        f"{g} qid:{q[1:]} 1:{random.normal() + g:.4f} 2:{random.normal():.4f} # {d}\n"
-        for (q, d), g in [*mine.items()][:560]
-    ]
-    Path("features.txt").write_text("".join(letor), "utf-8")
     prefs = []
     for q in range(30):
         of_query = [(grade, d) for (query, d), grade in mine.items() if query == f"q{q}"]

@@ -8,16 +8,15 @@ Stores benchmarks/results/uniform-factor.json.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from itertools import product
 
 from activeeval import QueryFactor
-from activeeval.inputs.modelling import UNTRAINED_FACTOR, GradeBeliefs, uniform_beliefs
+from activeeval.inputs.modelling import UNTRAINED_FACTOR, uniform_beliefs
 from benchmarks import efficiency
 from benchmarks.efficiency import CASES
 from benchmarks.efficiency_report import Row
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.frame.report import pivoted, plus_minus
 from benchmarks.pools import POOLS, JudgedPool, load
 
@@ -27,25 +26,19 @@ OVERHEAD = 5.0
 SMALL = tuple(name for name in POOLS if name != "generated")
 
 
-def beliefs_of(pool: JudgedPool) -> dict[tuple[str, float], GradeBeliefs]:
-    """Return each model with each σ."""
+def rows_of(pool: JudgedPool, options: Options) -> list[Row]:
+    """Return the default method's row for each measure and case, model and σ."""
     bases = {"uniform": uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade), "given": pool.beliefs}
-    return {
-        (model, sigma): replace(bases[model], factor=QueryFactor(sigma=sigma) if sigma else None)
+    beliefs = {
+        f"{model} {sigma:g}": replace(bases[model], factor=QueryFactor(sigma=sigma) if sigma else None)
         for model, sigmas in SIGMAS.items()
         for sigma in sigmas
     }
-
-
-def rows_of(pool: JudgedPool, options: argparse.Namespace) -> list[Row]:
-    """Return the default method's row for each measure and case, model and σ."""
-    beliefs = {f"{model} {sigma:g}": (model, sigma, found) for (model, sigma), found in beliefs_of(pool).items()}
     rows = []
     for measure, case in product(MEASURES, CASES):
-        named = {name: found for name, (_, _, found) in beliefs.items()}
-        for row in efficiency.rows_of(pool, named, (measure, case, OVERHEAD), options):
-            model, sigma, _ = beliefs[row["model"]]
-            rows.append(row | {"model": model, "sigma": sigma})
+        for row in efficiency.rows_of(pool, beliefs, (measure, case, OVERHEAD), options):
+            model, sigma = row["model"].split()
+            rows.append(row | {"model": model, "sigma": float(sigma)})
     return rows
 
 
@@ -60,7 +53,7 @@ def table(result: Row) -> str:
     return "\n".join(pivoted(cells, "model, pool, measure, case", "σ = {:g}"))
 
 
-def measure(options: argparse.Namespace) -> Row:
+def measure(options: Options) -> Row:
     """Run the chosen pools."""
     options.share, options.method = [efficiency.SHARE], []
     return {"rows": [row for name in options.pool for row in rows_of(load(name), options)]}

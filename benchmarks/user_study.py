@@ -7,32 +7,26 @@ equal parts. The one number s is chosen so that pairs agree as often as the pape
 everything else but the mean times is then a prediction. Where that misses the paper's graded 54.7 %, a second study has
 a noise for grading of its own that does not. Queries are in five folds; assessor i compares in fold i and grades in
 fold i + 1, and, so that every query has two people under both methods, compares in fold i + 2 and grades in fold i + 3:
-nobody sees a query twice. Means and standard deviations are over studies. Also comparisons by n and k beside what is
-expected of them, and random order beside a run's on MQ2008. Stores benchmarks/results/user_study.json.
+nobody sees a query twice. Means and standard deviations are over studies. Stores benchmarks/results/user_study.json.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 from activeeval.core.judgments import CodedGrades, preference_agreement
 from activeeval.core.judgments.agreement import RELATIONS, PreferenceAgreement
 from activeeval.core.judgments.coefficient_intervals import Coefficient
 from activeeval.core.judgments.coefficients import chi_squared
-from activeeval.formats.text.letor import read_letor
-from activeeval.formats.text.scores import read_scores
-from activeeval.topk import TopKLabelling, expected_comparisons
+from activeeval.core.types import Floats
+from activeeval.topk import TopKLabelling
 from activeeval.topk.assessors import Assessor, Assessors
-from benchmarks.frame.experiment import RESULTS, Experiment, Row
+from benchmarks.frame.experiment import RESULTS, Experiment, Options, Row
 from benchmarks.frame.report import figure, section_tables, table
-from benchmarks.machine import data_folder
-from benchmarks.pools import scores_file
 
 N_QUERIES, N_DOCUMENTS, K, N_ASSESSORS, N_FOLDS, N_GRADES = 50, 50, 10, 5, 5, 5
 PUBLISHED = {
@@ -55,8 +49,6 @@ PUBLISHED_PAIRS = 4 * N_DOCUMENTS * (N_DOCUMENTS - 1) // 2
 """Pairs of a method at which the paper's shares have its χ²: 4 900 give 420, its strict shares 28 at 1 500."""
 CALIBRATING = 20
 """Studies of a calibration: their mean share has a standard error of 0.2 %."""
-SIZES, DEPTHS = (20, 50, 100, 200), (5, 10)
-Floats = NDArray[np.float64]
 
 
 class Part(NamedTuple):
@@ -147,63 +139,14 @@ def _chi_squared(one: Coefficient, two: Coefficient) -> float:
     return float("nan") if compared is None else compared.statistic
 
 
-def table_of(parts: Sequence[Part]) -> dict[str, Any]:
+def table_of(parts: Sequence[Part]) -> Row:
     """Return the table of all studies, by row and by column."""
     counts = np.sum([one.agreement.counts for one in parts], axis=0)
     by_row, by_column = counts / counts.sum(axis=1, keepdims=True), counts / counts.sum(axis=0)
     return {"counts": counts.tolist(), "by_row": by_row.tolist(), "by_column": by_column.tolist()}
 
 
-def oracle_rows(n_runs: int, seed: int) -> Iterator[Row]:
-    """Yield comparisons of a consistent judge by n and k, beside what is expected of them."""
-    for k in DEPTHS:
-        for n in SIZES:
-            for transitive in (False, True):
-                counts = [_count(n, k, seed + run, transitive) for run in range(n_runs)]
-                mean, std = expected_comparisons(n, k, transitive=transitive)
-                name = f"n = {n}, k = {k}{', nothing that follows' if transitive else ''}"
-                note = f"± {np.std(counts):.1f}; expected {mean:.1f} ± {std:.1f}; n log2 k = {n * np.log2(k):.0f}"
-                bar = {"at_least": 148, "at_most": 154} if (n, k, transitive) == (50, 10, False) else {}
-                yield figure(name, float(np.mean(counts)), "", note=note, **bar)
-
-
-def _count(n: int, k: int, seed: int, transitive: bool) -> int:
-    labelling = TopKLabelling(n, k, rng=seed, transitive=transitive)
-    while (pair := labelling.ask()) is not None:
-        labelling.tell(max(pair))
-    return labelling.n_comparisons
-
-
-def mq2008_rows(seed: int, ranker: str = "ListNet") -> Iterator[Row]:
-    """Yield comparisons on MQ2008 by the order of arrival; a judge goes by the grades and answers ties with a tie."""
-    home = data_folder() / "mq2008"
-    for k in DEPTHS:
-        counts: dict[str, list[int]] = {"random order": [], f"{ranker}'s order": [], "order of the grades": []}
-        for fold in range(1, 6):
-            letor = read_letor(home / f"S{(fold + 3) % 5 + 1}.txt.gz", features=False)
-            scores = read_scores(scores_file(home, ranker, fold))
-            for first, last in zip(letor.query_offsets[:-1].tolist(), letor.query_offsets[1:].tolist(), strict=True):
-                if last - first <= k:
-                    continue
-                grades, own = letor.grades[first:last], scores[first:last]
-                orders = ("random", np.argsort(-own, kind="stable"), np.argsort(-grades, kind="stable"))
-                for name, order in zip(counts, orders, strict=True):
-                    counts[name].append(_by_grades(grades, k, order, seed + first))
-        random = np.mean(counts["random order"])
-        for name, own in counts.items():
-            note = f"{len(own)} queries of more than {k} documents; {np.mean(own) / random:.2f} of random order"
-            yield figure(f"MQ2008, k = {k}, {name}", float(np.mean(own)), "", note=note)
-
-
-def _by_grades(grades: NDArray[np.int64], k: int, order: Any, seed: int) -> int:
-    labelling = TopKLabelling(grades.size, k, order=order, rng=seed)
-    while (pair := labelling.ask()) is not None:
-        first, second = (grades[item] for item in pair)
-        labelling.tell(None if first == second else pair[0] if first > second else pair[1])
-    return labelling.n_comparisons
-
-
-def markdown(result: dict[str, Any]) -> str:
+def markdown(result: Row) -> str:
     """Write the tables of a result, the paper's beside ours."""
     scales = ", ".join(f"{name} {scale:.2f}" for name, scale in result["scales"].items())
     told = f"{result['studies']} studies; noise, of the spread of relevance: {scales}."
@@ -219,12 +162,12 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def studied(n_studies: int, seed: int) -> dict[str, Any]:
+def studied(options: Options) -> Row:
     """Calibrate, run the studies, and return scales, sections and tables."""
-    n = min(n_studies, CALIBRATING)
+    seed, n = options.seed, min(options.studies, CALIBRATING)
     scale, own = (calibrated(method, seed, n) for method in ("top-k", "grades"))
     kinds = {"one noise for both methods": people(scale), "a noise for grading of its own": people(own)}
-    seeds = range(seed + 1000, seed + 1000 + n_studies)  # not those of the calibration
+    seeds = range(seed + 1000, seed + 1000 + options.studies)  # not those of the calibration
     top_k = [part("top-k", people(scale), k) for k in seeds]
     sections, tables = {}, {"top-k": table_of(top_k)}
     for title, kind in kinds.items():
@@ -235,19 +178,8 @@ def studied(n_studies: int, seed: int) -> dict[str, Any]:
     return {"scales": {"one for both methods": scale, "of grading": own}, "sections": sections, "tables": tables}
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Calibrate and measure."""
-    result = studied(options.studies, options.seed)
-    figures = list(oracle_rows(options.runs, options.seed))
-    result["sections"]["oracle"] = {"title": "Comparisons of a consistent judge", "figures": figures}
-    if (data_folder() / "mq2008").is_dir():
-        figures = list(mq2008_rows(options.seed))
-        result["sections"]["orders"] = {"title": "Comparisons by order of arrival, MQ2008", "figures": figures}
-    return result
-
-
 EXPERIMENT = Experiment(
-    __spec__, __doc__, measure, report=markdown, out=RESULTS / "user_study.json", studies=20, runs=300, seed=1
+    __spec__, __doc__, studied, report=markdown, out=RESULTS / "user_study.json", studies=20, seed=1
 )
 
 

@@ -6,15 +6,15 @@ night's is that of a sample drawn afresh for this difference alone at a tenth of
 is for tonight's value too. What a model believes is fixed (learned elsewhere, see `pools`), so that probabilities are
 the same for all keys and each key is a whole series: coverage is counted over keys, night by night and of all nights at
 once, with the intervals and bands of a watch. Beside it, on the same lists, labels as known for certain with fresh
-numbers. Puts its figures into benchmarks/results/nights.json beside those of `benchmarks.nights`.
+numbers. *Delays*: how many nights a lasting loss takes to be found, `benchmarks.watched_alarms`. *Seconds*: what a
+night takes, `benchmarks.watched_seconds`. Stores benchmarks/results/nights.json.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -26,16 +26,22 @@ from activeeval.core.errors import StateError
 from activeeval.core.estimation import estimate, evidence_of
 from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
 from activeeval.core.simulation import replicate
-from benchmarks.frame.experiment import RESULTS, Experiment, Row, stored
-from benchmarks.frame.report import figure, figures_table, show, table
-from benchmarks.machine import describe
-from benchmarks.nights import REMOVED, by_library, equal_budget
-from benchmarks.pools import JudgedPool
-from benchmarks.watched_pools import POOLS
+from benchmarks import watched_seconds
+from benchmarks.few_topics import robust03
+from benchmarks.frame.experiment import RESULTS, Experiment, Options, Row
+from benchmarks.frame.report import figure, section_tables, table
+from benchmarks.pools import JudgedPool, judged, load
 
+MEASURE, REMOVED = "DCG@10", 0.03
 NIGHTS, STEADY, SHARE = 30, 10, 0.1
 STEPS = np.array([0.02, 0.06, 0.12, 0.2, 0.35, 0.6, 1.0, 1.4])
 MOST, COVERED, MEAN_COVERED, TOGETHER = 0.35, 93.0, (94.0, 97.5), 95.0
+BUDGETS = (60, 150, 400)
+
+
+def question(pool: JudgedPool, ranking: Rankings, versus: Rankings | None = None) -> Target:
+    """Return the value of a ranking, or what it is more than another's."""
+    return Target(parse_measure(MEASURE).bound_to(pool.max_grade), ranking, versus)
 
 
 @dataclass(frozen=True)
@@ -47,22 +53,40 @@ class Chain:
     numbers: np.ndarray
 
     @classmethod
-    def made(cls, pool: JudgedPool, seed: int, n_keys: int, n_nights: int) -> Chain:
-        """Return a chain of a seed."""
-        rngs = [np.random.default_rng((seed, night)) for night in range(n_nights + 1)]
+    def of(cls, pool: JudgedPool, lists: list[Rankings], seed: int, n_keys: int) -> Chain:
+        """Return the chain of some lists."""
         items = pool_hashes(pool.inputs.pool)[1]
         keys = [int(key_of(10_000 * seed + k)) for k in range(n_keys)]
-        numbers = np.array([hashed_uniforms(key, items, 1)[0] for key in keys])
-        return cls(pool, [pool.inputs.ranking.without(REMOVED, rng) for rng in rngs], numbers)
+        return cls(pool, lists, np.array([hashed_uniforms(key, items, 1)[0] for key in keys]))
 
-    def target(self, night: int, versus: int | None) -> Target:
+    @classmethod
+    def made(cls, pool: JudgedPool, seed: int, n_keys: int, n_nights: int) -> Chain:
+        """Return a chain of a seed, ``n_nights`` nights after its first list."""
+        rngs = (np.random.default_rng((seed, night)) for night in range(n_nights + 1))
+        return cls.of(pool, [pool.inputs.ranking.without(REMOVED, rng) for rng in rngs], seed, n_keys)
+
+    def target(self, night: int, versus: int | None = None) -> Target:
         """Return a night's value, or what it is more than another night."""
-        measure = parse_measure("DCG@10").bound_to(self.pool.max_grade)
-        return Target(measure, self.lists[night], None if versus is None else self.lists[versus])
+        return question(self.pool, self.lists[night], None if versus is None else self.lists[versus])
 
     def design(self, targets: list[Target], known: np.ndarray | None = None) -> Design:
         """Design a sample for some questions by what the model believes."""
         return self.pool.design(targets, "items", judged=known)
+
+    def nights(self, budget: float) -> Iterator[tuple[list[Target], Design, Design, EarlierLabels]]:
+        """Go on from night to night, every label counting on.
+
+        Yield the questions of a night (its value, then its changes since the night before and the first), its design
+        before any label and with the earlier ones, and what is known after it.
+        """
+        hand = EarlierLabels.nothing(self.pool.inputs.pool.n_items)
+        for night in range(len(self.lists)):
+            earlier = list(dict.fromkeys((night - 1, 0))) if night else []
+            targets = [self.target(night), *(self.target(night, before) for before in earlier)]
+            base = self.design(targets)
+            design, probs = going_on(base, hand, budget)
+            hand = replace(hand, probs=probs)
+            yield targets, base, design, hand
 
 
 def selections(design: Design, numbers: np.ndarray) -> Iterator[Selection]:
@@ -99,12 +123,18 @@ def mean_half_width(design: Design, k: int, grades: np.ndarray, numbers: np.ndar
     return float(np.nanmean(rows[:, 2] - rows[:, 1]) / 2)
 
 
+def equal_budget(budgets: np.ndarray, halves: np.ndarray, width: float) -> float:
+    """Return the budget at which a falling curve of half-widths comes to a width, straight in logarithms between."""
+    falling = np.minimum.accumulate(halves)
+    return float(np.exp(np.interp(-np.log(width), -np.log(falling), np.log(budgets))))
+
+
 def carried_night(
     chain: Chain, night: int, hand: EarlierLabels, width: float, fresh: float, n_probed: int
-) -> tuple[float, np.ndarray, Row]:
-    """Return the labels of a night at equal width, M after it, and whether its intervals hold, key by key."""
+) -> tuple[np.ndarray, Row]:
+    """Return M after a night at equal width, its labels, and whether its intervals hold, key by key."""
     grades = chain.pool.inputs.grades
-    targets = [chain.target(night, None), chain.target(night, night - 1)]
+    targets = [chain.target(night), chain.target(night, night - 1)]
     base, budgets = chain.design(targets), np.maximum(STEPS * fresh, 0.5)
     probed = [
         mean_half_width(going_on(base, hand, budget)[0], 1, grades, chain.numbers[:n_probed]) for budget in budgets
@@ -118,7 +148,7 @@ def carried_night(
         row[name] = (said[:, 1] <= truth) & (truth <= said[:, 2])
         row[f"{name} in band"] = (said[:, 3] <= truth) & (truth <= said[:, 4])
         row[f"{name} read"] = np.isfinite(said[:, 0])
-    return labels, probs, row
+    return probs, row
 
 
 def known_night(
@@ -129,37 +159,37 @@ def known_night(
     design = chain.design([difference], known)
     budgets = np.unique(np.maximum(np.round(STEPS * fresh), 2.0))
     budgets = budgets[budgets <= design.cost]
-    found = replicate(design, grades, budgets, 60, seed).half_widths().mean(axis=0)
-    equal = max(round(equal_budget(budgets, found, width)), 2)
-    return np.maximum(known, by_library(design.with_budget(equal), seed, grades)), float(equal)
+    halves = replicate(design, grades, budgets, 60, seed).half_widths().mean(axis=0)
+    equal = max(round(equal_budget(budgets, halves, width)), 2)
+    return np.maximum(known, judged(design.with_budget(equal), grades, seed).grades), float(equal)
 
 
 def chain_rows(chain: Chain, seed: int, n_nights: int) -> list[Row]:
     """Return a row for each night of a chain."""
     pool, grades = chain.pool.inputs.pool, chain.pool.inputs.grades
-    hand, known = EarlierLabels.nothing(pool.n_items), np.full(pool.n_items, -1)
-    rows = []
+    nothing, known = EarlierLabels.nothing(pool.n_items), np.full(pool.n_items, -1)
+    hand, rows = nothing, []
     for night in range(1, n_nights + 1):
         base = chain.design([chain.target(night, night - 1)])
         fresh = float(np.floor(SHARE * base.cost))
-        first = going_on(base, EarlierLabels.nothing(pool.n_items), fresh)[0]
-        width = mean_half_width(first, 0, grades, chain.numbers)
-        _, probs, row = carried_night(chain, night, hand, width, fresh, max(len(chain.numbers) // 4, 10))
-        hand = EarlierLabels(probs=probs, is_settled=hand.is_settled, grades=hand.grades, versions=hand.versions)
+        width = mean_half_width(going_on(base, nothing, fresh)[0], 0, grades, chain.numbers)
+        probs, row = carried_night(chain, night, hand, width, fresh, max(len(chain.numbers) // 4, 10))
+        hand = replace(hand, probs=probs)
         known, row["known"] = known_night(chain, night, known, width, fresh, 1000 * seed + night)
         rows.append(row)
     return rows
 
 
-def pool_sections(name: str, seed: int, n_chains: int, n_keys: int, n_nights: int) -> Iterator[Row]:
-    """Yield the figures of a pool, after each chain those of all so far."""
-    pool, chains = POOLS[name](), []
-    for k in range(n_chains):
-        chains.append(chain_rows(Chain.made(pool, seed + k, n_keys, n_nights), seed + k, n_nights))
-        rows = [night_row(night, [nights[night] for nights in chains]) for night in range(n_nights)]
-        title = f"{pool.name}, {n_nights} nights"
-        figures = [*label_figures(chains), *coverages(chains)]
-        yield {"title": title, "chains": len(chains), "keys": n_keys, "figures": figures, "nights": rows}
+def labels(options: Options, pool: Callable[[], JudgedPool]) -> Row:
+    """Make the figures of a pool, of all chains, and a row for each night."""
+    made, seeds = pool(), range(options.seed, options.seed + options.chains)
+    chains = [chain_rows(Chain.made(made, seed, options.keys, options.nights), seed, options.nights) for seed in seeds]
+    rows = [night_row(night, [nights[night] for nights in chains]) for night in range(options.nights)]
+    return {
+        "title": f"{made.name}, {options.nights} nights",
+        "figures": [*label_figures(chains), *coverages(chains)],
+        "rows": rows,
+    }
 
 
 def label_figures(chains: list[list[Row]]) -> list[Row]:
@@ -198,75 +228,46 @@ def coverages(chains: list[list[Row]]) -> list[Row]:
 
 def night_row(k: int, rows: list[Row]) -> Row:
     """Return a night's row of the table."""
-    ratios = np.array([row["labels"] / row["fresh"] for row in rows])
-    made: Row = {"night": k + 1, "fresh": float(np.mean([row["fresh"] for row in rows]))}
-    made |= {"labels": float(np.mean([row["labels"] for row in rows])), "ratio": float(ratios.mean())}
-    made["known ratio"] = float(np.mean([row["known"] / row["fresh"] for row in rows]))
+    means = {name: float(np.mean([row[name] for row in rows])) for name in ("fresh", "labels")}
+    for name, what in (("ratio", "labels"), ("known ratio", "known")):
+        means[name] = float(np.mean([row[what] / row["fresh"] for row in rows]))
     for name in ("value", "change"):
-        made[f"{name} coverage"] = float(100 * np.mean([row[name] for row in rows]))
-    return made
+        means[f"{name} coverage"] = float(100 * np.mean([row[name] for row in rows]))
+    return {"night": k + 1} | means
 
 
-def markdown(result: Row) -> list[str]:
-    """Write the tables of a result as lines."""
-    lines: list[str] = []
-    for section in result["sections"]:
-        lines += [f"### {section['title']}", "", _origin(section), "", *figures_table(section["figures"]), ""]
-        for rows in filter(None, (section.get("nights"), section.get("delays"))):
-            cells = ([f"{x:.3g}" if isinstance(x, float) else x for x in row.values()] for row in rows)
-            lines += [*table(list(rows[0]), cells), ""]
-    return lines
+def delays(options: Options, budget: int) -> Row:
+    """Count the nights that a lasting loss takes to be found."""
+    from benchmarks.watched_alarms import delay_section
+
+    return delay_section(options.seed, 3, 20, float(budget))
 
 
-def _origin(section: Row) -> str:
-    """Return where a section comes from, in a line."""
-    measured = section.get("measured", {})
-    of_series = f"; {section['chains']} chains of {section['keys']} keys" if "chains" in section else ""
-    when = str(measured.get("date", ""))[:10]
-    return f"`{measured.get('command', __name__)}`, commit {measured.get('git_commit', '')}, {when}{of_series}."
-
-
-def placed(out: Path, described: Row, sections: list[Row]) -> Row:
-    """Put sections beside the stored ones, each with where it comes from; those of the same title are replaced."""
-    titles = {section["title"] for section in sections}
-    result = stored(out)
-    kept = [section for section in result.get("watched", {}).get("sections", []) if section["title"] not in titles]
-    return result | {"watched": {"sections": [*kept, *(section | {"measured": described} for section in sections)]}}
-
-
-def labels(options: argparse.Namespace) -> Iterator[Row]:
-    """Yield the figures of the chosen pools; of a pool those of all its chains."""
-    for name in options.pool:
-        *_, section = pool_sections(name, options.seed, options.chains, options.keys, options.nights)
-        yield section
-
-
-def measure(options: argparse.Namespace) -> Row:
-    """Measure the chosen parts; their sections stand beside those of `benchmarks.nights`."""
-    from benchmarks.watched_alarms import delay_sections
-
-    if options.quick:
-        options.chains, options.keys, options.nights = 2, 12, 3
-    parts = {"labels": labels, "delays": lambda options: delay_sections(options.seed, quick=options.quick)}
-    sections = [section for part in options.part for section in parts[part](options)]
-    for section in sections:
-        show(section["title"], section["figures"])
-    arguments = {name: getattr(options, name) for name in ("chains", "keys", "nights", "seed")}
-    return placed(options.out, describe(EXPERIMENT.module) | arguments, sections)
+def markdown(result: Row) -> str:
+    """Write the figures of each section, and its rows below them."""
+    lines = []
+    for name, section in result["sections"].items():
+        lines += section_tables({name: section}, result["git_commit"])
+        cells = ([f"{x:.3g}" if isinstance(x, float) else x for x in row.values()] for row in section["rows"])
+        lines += [*table(list(section["rows"][0]), cells), ""]
+    return "\n".join(lines).rstrip()
 
 
 EXPERIMENT = Experiment(
     __spec__,
     __doc__,
-    measure,
+    sections={
+        "mq2008": ("MQ2008", partial(labels, pool=partial(load, "mq2008"))),
+        "robust03": ("Robust03", partial(labels, pool=robust03)),
+        **{f"delays {budget}": ("A lasting loss", partial(delays, budget=budget)) for budget in BUDGETS},
+        "seconds": ("A night of a watch", watched_seconds.measure),
+    },
+    report=markdown,
     out=RESULTS / "nights.json",
-    pool=tuple(POOLS),
-    part=("labels", "delays"),
-    chains=4,
-    keys=100,
+    chains=6,
+    keys=200,
     nights=NIGHTS,
     seed=1,
-    quick=False,
 )
 
 

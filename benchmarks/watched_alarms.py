@@ -17,76 +17,49 @@ values, taught: how many 95 % intervals of values hold on 15 nights, with the mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
-from activeeval import Rankings, Target, parse_measure
+from activeeval import Rankings, Target
 from activeeval.core.design import Design
-from activeeval.core.design.carried_samples import EarlierLabels, going_on
-from activeeval.core.design.methods import METHODS
-from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
+from activeeval.core.design.carried_samples import going_on
 from activeeval.core.simulation import replicate
 from activeeval.monitoring.series import PLAIN
 from activeeval.monitoring.settings import Settings
 from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import figure
-from benchmarks.nights import REMOVED
 from benchmarks.pools import JudgedPool, load
-from benchmarks.watched import read
+from benchmarks.watched import MEASURE, REMOVED, Chain, question, read
 
-DROPS, BEFORE, AFTER, BUDGETS = (0.01, 0.02, 0.03, 0.05), 10, 30, (60.0, 150.0, 400.0)
+DROPS, BEFORE, AFTER = (0.01, 0.02, 0.03, 0.05), 10, 30
 EXACT = 1e-9
 """By which an exactly known difference may miss the true one."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """A part of a pool: its ranking, grades and beliefs."""
+def value_of(pool: JudgedPool, ranking: Rankings) -> float:
+    """Return the true value of a ranking."""
+    return pool.truth(question(pool, ranking))
 
-    whole: JudgedPool
-    ranking: Rankings
-    grades: np.ndarray
-    probs: np.ndarray
-    scores: np.ndarray
 
-    @classmethod
-    def of(cls, whole: JudgedPool, queries: np.ndarray) -> Part:
-        """Return the part of some queries."""
-        pool, items = whole.inputs.pool.subset(queries)
-        ranking = whole.inputs.ranking.restricted_to(pool, items)
-        model = whole.beliefs.for_method(METHODS["items"], whole.max_grade + 1)
-        return cls(whole, ranking, whole.inputs.grades[items], model["grade_probs"][items], scores_of(ranking))
+def worse(pool: JudgedPool, share: float, seed: int) -> Rankings:
+    """Return the pool's ranking with so much noise that it loses a share of its DCG@10."""
+    scores = scores_of(pool.inputs.ranking)
+    noise = np.random.default_rng(seed).standard_normal(scores.size)
+    best = value_of(pool, pool.inputs.ranking)
+    low, high = 0.0, 50.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        lost = 1 - value_of(pool, Rankings.from_scores(pool.inputs.pool, scores + middle * noise)) / best
+        low, high = (middle, high) if lost < share else (low, middle)
+    return Rankings.from_scores(pool.inputs.pool, scores + high * noise)
 
-    def design(self, targets: list[Target]) -> Design:
-        """Return the design of some questions."""
-        return METHODS["items"].design(targets, self.probs)
 
-    def target(self, ranking: Rankings, versus: Rankings | None = None) -> Target:
-        """Return a question."""
-        return Target(parse_measure("DCG@10").bound_to(self.whole.max_grade), ranking, versus)
-
-    def numbers(self, seed: int, n_keys: int) -> np.ndarray:
-        """Return the fixed numbers of items under each key, shape (n_keys, n_items)."""
-        items = pool_hashes(self.ranking.pool)[1]
-        return np.array([hashed_uniforms(int(key_of(10_000 * seed + k)), items, 1)[0] for k in range(n_keys)])
-
-    def worse(self, share: float, seed: int) -> Rankings:
-        """Return the ranking with so much noise that it loses a share of its DCG@10."""
-        noise = np.random.default_rng(seed).standard_normal(self.scores.size)
-        best = self.value(self.ranking)
-        low, high = 0.0, 50.0
-        for _ in range(40):
-            middle = (low + high) / 2
-            lost = 1 - self.value(Rankings.from_scores(self.ranking.pool, self.scores + middle * noise)) / best
-            low, high = (middle, high) if lost < share else (low, middle)
-        return Rankings.from_scores(self.ranking.pool, self.scores + high * noise)
-
-    def value(self, ranking: Rankings) -> float:
-        """Return the true value of a ranking."""
-        return float(ranking.pool.query_probs @ self.target(ranking).values(self.grades))
+def some_queries(pool: JudgedPool, n: int, rng: np.random.Generator) -> JudgedPool:
+    """Draw n of a pool's queries by chance."""
+    return pool.part(np.sort(rng.choice(pool.inputs.pool.n_queries, n, replace=False)))
 
 
 def scores_of(ranking: Rankings) -> np.ndarray:
@@ -99,7 +72,7 @@ def scores_of(ranking: Rankings) -> np.ndarray:
 
 def settings_of(budget: float, margin: float = 0.0, **changed: Any) -> Settings:
     """Return the settings of a watch."""
-    chosen = {"measures": ("DCG@10",), "max_grade": None, "seed": 1, "reference": "first"} | changed
+    chosen = {"measures": (MEASURE,), "max_grade": None, "seed": 1, "reference": "first"} | changed
     return Settings(budget=budget, margin=margin, **chosen)
 
 
@@ -110,7 +83,7 @@ def uppers(design: Design, k: int, grades: np.ndarray, numbers: np.ndarray, conf
 
 
 def quiet_series(
-    part: Part, seed: int, n_keys: int, n_nights: int, budget: float, margin: float
+    pool: JudgedPool, seed: int, n_keys: int, n_nights: int, budget: float, margin: float
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return by rule on which nights of each series there was an alarm, and which looked bad: (n_nights, n_keys) each.
 
@@ -118,23 +91,16 @@ def quiet_series(
     at margin 0: as often as it raises an alarm a night raises one that has lost nothing. The rule ``margin`` is that of
     a watch as it is.
     """
-    rngs = [np.random.default_rng((seed, night)) for night in range(n_nights + 1)]
-    lists = [part.ranking.without(REMOVED, rng) for rng in rngs]
-    numbers, hand = part.numbers(seed, n_keys), EarlierLabels.nothing(part.ranking.pool.n_items)
-    settings, p = settings_of(budget), part.ranking.pool.query_probs
+    chain, settings, grades = Chain.made(pool, seed, n_keys, n_nights - 1), settings_of(budget), pool.inputs.grades
     found = {
         rule: tuple(np.zeros((n_nights, n_keys), dtype=bool) for _ in range(2)) for rule in ("no change", "margin")
     }
-    for night in range(n_nights):
-        earlier = list(dict.fromkeys((night - 1, 0))) if night else []
-        changes = [part.target(lists[night], lists[before]) for before in earlier]
-        base = part.design([part.target(lists[night]), *changes])
-        design, probs = going_on(base, hand, budget)
-        hand = replace(hand, probs=probs)
+    for night, (targets, base, design, hand) in enumerate(chain.nights(budget)):
+        n_changes = len(targets) - 1
         more = going_on(base, hand, settings.on_suspicion)[0]
-        levels = [settings.confidence(len(changes)), settings.confidence(len(changes), 1), PLAIN]
-        rows = [uppers(design, k, part.grades, numbers, levels) for k in range(1, len(changes) + 1)]
-        truths = [float(p @ change.values(part.grades)) for change in changes]
+        levels = [settings.confidence(n_changes), settings.confidence(n_changes, 1), PLAIN]
+        rows = [uppers(design, k, grades, chain.numbers, levels) for k in range(1, n_changes + 1)]
+        truths = [pool.truth(change) for change in targets[1:]]
         looks: dict[int, np.ndarray] = {}
         for rule, (alarms, bad) in found.items():
             at = [(truth, 0.0) if rule == "no change" else (0.0, margin) for truth in truths]
@@ -147,10 +113,8 @@ def quiet_series(
             bad[night] &= ~alarms[night]
             for key in np.flatnonzero(bad[night]):
                 if key not in looks:
-                    one = numbers[[key]]
-                    looks[key] = np.array(
-                        [uppers(more, k, part.grades, one, levels)[0] for k in range(1, len(rows) + 1)]
-                    )
+                    of_key = chain.numbers[[key]]
+                    looks[key] = np.array([uppers(more, k, grades, of_key, levels)[0] for k in range(1, n_changes + 1)])
                 alarms[night, key] = any(
                     row[2] < zero - EXACT and row[0] - zero <= -loss
                     for row, (zero, loss) in zip(looks[key], at, strict=True)
@@ -158,29 +122,21 @@ def quiet_series(
     return found
 
 
-def found_after(part: Part, seed: int, drop: float, n_keys: int, budget: float) -> tuple[np.ndarray, np.ndarray]:
+def found_after(pool: JudgedPool, seed: int, drop: float, n_keys: int, budget: float) -> tuple[np.ndarray, np.ndarray]:
     """Return on which night after a lasting loss the watch, and the gate, first raise an alarm against the first night.
 
     The loss comes on the night after `BEFORE` nights; nights are counted from 1, `AFTER` + 1 stands for later ones.
     """
-    rng = np.random.default_rng((seed, 99))
-    good, bad = part.ranking, part.worse(drop, seed)
-    numbers, hand = part.numbers(seed, n_keys), EarlierLabels.nothing(part.ranking.pool.n_items)
-    confidence = settings_of(budget, budget_on_suspicion=0.0).confidence(2)
-    first = last = good.without(REMOVED, rng)
+    rng, confidence = np.random.default_rng((seed, 99)), settings_of(budget, budget_on_suspicion=0.0).confidence(2)
+    nights = [pool.inputs.ranking] * BEFORE + [worse(pool, drop, seed)] * AFTER
+    chain = Chain.of(pool, [ranking.without(REMOVED, rng) for ranking in nights], seed, n_keys)
     watch, gate = np.full(n_keys, AFTER + 1), np.full(n_keys, AFTER + 1)
-    for night in range(1, BEFORE + AFTER + 1):
+    for night, (targets, _, design, _) in enumerate(chain.nights(budget), 1):
         since = night - BEFORE
-        tonight = first if night == 1 else (bad if since > 0 else good).without(REMOVED, rng)
-        targets = [part.target(tonight)]
-        if night > 1:
-            targets += [part.target(tonight, last), part.target(tonight, first)]
-        design, probs = going_on(part.design(targets), hand, budget)
-        hand, last = replace(hand, probs=probs), tonight
         if since > 0:
-            is_found = uppers(design, 2, part.grades, numbers, [confidence])[:, 1] < 0
+            is_found = uppers(design, 2, pool.inputs.grades, chain.numbers, [confidence])[:, 1] < 0
             watch[is_found & (watch > AFTER)] = since
-            alarms = gate_alarms(part, tonight, first, budget, n_keys, 1000 * seed + night, confidence)
+            alarms = gate_alarms(pool, targets[2], budget, n_keys, 1000 * seed + night, confidence)
             gate[alarms & (gate > AFTER)] = since
             if (watch <= AFTER).all() and (gate <= AFTER).all():
                 break
@@ -188,18 +144,16 @@ def found_after(part: Part, seed: int, drop: float, n_keys: int, budget: float) 
 
 
 def gate_alarms(
-    part: Part, tonight: Rankings, first: Rankings, budget: float, n_keys: int, seed: int, confidence: float
+    pool: JudgedPool, change: Target, budget: float, n_keys: int, seed: int, confidence: float
 ) -> np.ndarray:
     """Test whether two separate samples, of a night's budget each, give an alarm, shape (n_keys,).
 
     Their variances over these queries add up.
     """
-    from scipy.stats import norm
-
     values, variances = np.zeros(n_keys), np.zeros(n_keys)
-    for sign, ranking in ((1, tonight), (-1, first)):
-        design = part.design([part.target(ranking)])
-        drawn = replicate(design, part.grades, [budget], n_keys, seed + sign)
+    for sign, ranking in ((1, change.ranking), (-1, change.other)):
+        design = pool.design(question(pool, ranking), "items")
+        drawn = replicate(design, pool.inputs.grades, [budget], n_keys, seed + sign)
         values += sign * drawn.values[:, 0]
         variances += drawn.variances[:, 0]
     return values + norm.ppf((1 + confidence) / 2) * np.sqrt(variances) < 0
@@ -210,10 +164,10 @@ def quiet_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries
     whole, rng, budget = load("mq2008"), np.random.default_rng(seed), 100.0
     by_rule: dict[str, list[tuple[float, float]]] = {}
     for k in range(n_pools):
-        queries = np.sort(rng.choice(whole.inputs.pool.n_queries, n_queries, replace=False))
-        part = Part.of(whole, queries)
-        turned = np.where((rng.random(n_queries) < 0.25)[part.ranking.pool.item_queries], -part.scores, part.scores)
-        margin = (part.value(part.ranking) - part.value(Rankings.from_scores(part.ranking.pool, turned))) / 3
+        part = some_queries(whole, n_queries, rng)
+        pool, ranking, scores = part.inputs.pool, part.inputs.ranking, scores_of(part.inputs.ranking)
+        turned = np.where((rng.random(n_queries) < 0.25)[pool.item_queries], -scores, scores)
+        margin = (value_of(part, ranking) - value_of(part, Rankings.from_scores(pool, turned))) / 3
         for rule, (alarms, bad) in quiet_series(part, seed + k, n_keys, n_nights, budget, margin).items():
             by_rule.setdefault(rule, []).append((100 * alarms[1:].mean(), 100 * bad[1:].mean()))
             print(k, rule, by_rule[rule][-1], flush=True)
@@ -254,20 +208,14 @@ def bad_section(n_seeds: int, n_queries: int = 300) -> Row:
 
 def values_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries: int = 300) -> Row:
     """Count the intervals of values that hold, beliefs of a forest that was trained elsewhere."""
-    whole, rng, settings = load("mq2008"), np.random.default_rng(seed), settings_of(100.0)
+    whole, rng = load("mq2008"), np.random.default_rng(seed)
     sides: list[np.ndarray] = []
     for k in range(n_pools):
-        part = Part.of(whole, np.sort(rng.choice(whole.inputs.pool.n_queries, n_queries, replace=False)))
-        lists = [part.ranking.without(REMOVED, np.random.default_rng((seed + k, night))) for night in range(n_nights)]
-        numbers, hand = part.numbers(seed + k, n_keys), EarlierLabels.nothing(part.ranking.pool.n_items)
-        side = np.zeros((n_nights, n_keys), dtype=int)
-        for night in range(n_nights):
-            earlier = list(dict.fromkeys((night - 1, 0))) if night else []
-            targets = [part.target(lists[night]), *(part.target(lists[night], lists[before]) for before in earlier)]
-            design, probs = going_on(part.design(targets), hand, settings.budget)
-            hand = replace(hand, probs=probs)
-            _, low, high = read(design, 0, part.grades, numbers, [PLAIN]).T
-            truth = float(part.ranking.pool.query_probs @ targets[0].values(part.grades))
+        part = some_queries(whole, n_queries, rng)
+        chain, side = Chain.made(part, seed + k, n_keys, n_nights - 1), np.zeros((n_nights, n_keys), dtype=int)
+        for night, (targets, _, design, _) in enumerate(chain.nights(100.0)):
+            _, low, high = read(design, 0, part.inputs.grades, chain.numbers, [PLAIN]).T
+            truth = part.truth(targets[0])
             side[night] = (truth > high + EXACT).astype(int) - (truth < low - EXACT)
         sides.append(side)
     found = np.concatenate(sides, axis=1).T
@@ -304,14 +252,13 @@ def value_figures(held: np.ndarray) -> list[Row]:
     ]
 
 
-def delay_section(seed: int, n_pools: int, n_keys: int, budget: float, drops: tuple[float, ...] = DROPS) -> Row:
+def delay_section(seed: int, n_pools: int, n_keys: int, budget: float) -> Row:
     """Count the nights that a lasting loss takes to be found."""
-    whole, rows = load("mq2008"), []
-    part = Part.of(whole, np.arange(whole.inputs.pool.n_queries))
-    for drop in drops:
-        pairs = [found_after(part, seed + k, drop, n_keys, budget) for k in range(n_pools)]
+    pool, rows = load("mq2008"), []
+    for drop in DROPS:
+        pairs = [found_after(pool, seed + k, drop, n_keys, budget) for k in range(n_pools)]
         watch, gate = (np.concatenate([pair[k] for pair in pairs]) for k in (0, 1))
-        row: Row = {"drop": f"{drop:.0%}", "if all were judged, z": surest(part, drop, seed, n_pools)}
+        row: Row = {"drop": f"{drop:.0%}", "if all were judged, z": surest(pool, drop, seed, n_pools)}
         for name, nights in (("watch", watch), ("gate", gate)):
             row |= {f"{name}: median nights": float(np.median(nights)), f"{name}: mean nights": float(nights.mean())}
             row[f"{name}: within {AFTER}"] = f"{np.mean(nights <= AFTER):.0%}"
@@ -326,26 +273,17 @@ def delay_section(seed: int, n_pools: int, n_keys: int, budget: float, drops: tu
         )
         for row in rows
     ]
-    return {"title": f"MQ2008, a lasting loss, {budget:g} labels a night", "figures": figures, "delays": rows}
+    return {"title": f"MQ2008, a lasting loss, {budget:g} labels a night", "figures": figures, "rows": rows}
 
 
-def surest(part: Part, drop: float, seed: int, n_pools: int) -> float:
+def surest(pool: JudgedPool, drop: float, seed: int, n_pools: int) -> float:
     """Compute the mean z-value of a loss over queries if everything were judged."""
-    p, ratios = part.ranking.pool.query_probs, []
+    p, ratios = pool.inputs.pool.query_probs, []
     for k in range(n_pools):
-        differences = part.target(part.worse(drop, seed + k), part.ranking).values(part.grades)
+        differences = question(pool, worse(pool, drop, seed + k), pool.inputs.ranking).values(pool.inputs.grades)
         mean = p @ differences
         ratios.append(mean / np.sqrt(p**2 @ (differences - mean) ** 2))
     return float(np.mean(ratios))
-
-
-def delay_sections(seed: int, *, quick: bool) -> Iterator[Row]:
-    """Yield delays, for several budgets."""
-    if quick:
-        yield delay_section(seed, 1, 4, 60.0, (0.05,))
-        return
-    for budget in BUDGETS:
-        yield delay_section(seed, 3, 20, budget)
 
 
 EXPERIMENT = Experiment(

@@ -1,18 +1,16 @@
-"""What ``activeeval watch night`` takes: ``python -m benchmarks.watched_seconds``.
+"""What ``activeeval watch night`` takes: section *seconds* of `benchmarks.watched`.
 
 A generated collection of 1,000 queries with lists of 100 documents, 40 labels a night, 3 % of the items missing each
 night. The store is a file; drawing a night, judging what it asks for and saying what it says are timed on the
-processor's clock, each of the last nights in a process of its own. Puts its figures into nights.json.
+processor's clock, each of the last nights in a process of its own.
 """
 
 from __future__ import annotations
 
-import argparse
 import resource
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,13 +20,12 @@ from activeeval.monitoring.night_inputs import NightInputs
 from activeeval.monitoring.nights import draw_night
 from activeeval.monitoring.series import estimate_last_night
 from activeeval.monitoring.settings import Settings, set_up
-from benchmarks.frame.experiment import RESULTS, Experiment
+from benchmarks.frame.experiment import Options, Row
 from benchmarks.frame.processes import apart
-from benchmarks.frame.report import figure, show
-from benchmarks.machine import describe
-from benchmarks.watched import placed
+from benchmarks.frame.report import figure
 
-N_DOCS, BUDGET, TOP, MOST_SECONDS = 100, 40.0, 4, 5.0
+N_QUERIES, N_NIGHTS, N_DOCS = 1000, 31, 100
+BUDGET, TOP, MOST_SECONDS = 40.0, 4, 5.0
 
 
 def collection(n_queries: int) -> tuple[np.ndarray, np.ndarray]:
@@ -82,10 +79,10 @@ def measured(folder: Path, n_queries: int, n_nights: int) -> list[dict]:
     return rows
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure, and put the figures beside those of `benchmarks.nights`."""
+def measure(_: Options) -> Row:
+    """Measure the nights of a watch."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = measured(Path(folder), options.queries, options.nights)
+        rows = measured(Path(folder), N_QUERIES, N_NIGHTS)
     last, first = rows[-1], rows[0]
     note = f"{first['memory_mb']:.0f} MB on night {first['night']}"
     figures = [
@@ -94,14 +91,5 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         figure("draw a night, over the first one measured", last["draw_s"] / first["draw_s"], ""),
         figure("memory at most", last["memory_mb"], "MB", note=note),
     ]
-    title = f"Night {options.nights} of a watch of {options.queries:,} queries, lists of {N_DOCS}"
-    show(title, figures)
-    described = describe(EXPERIMENT.module) | {"queries": options.queries}
-    return placed(options.out, described, [{"title": title, "figures": figures, "delays": rows}])
-
-
-EXPERIMENT = Experiment(__spec__, __doc__, measure, out=RESULTS / "nights.json", queries=1000, nights=31)
-
-
-if __name__ == "__main__":
-    EXPERIMENT.main()
+    title = f"Night {N_NIGHTS} of a watch of {N_QUERIES:,} queries, lists of {N_DOCS}"
+    return {"title": title, "figures": figures, "rows": rows}

@@ -6,7 +6,7 @@ Forests have `TREES` trees in place of 100, for time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from joblib import parallel_config
 
-from activeeval import Rankings, Target, parse_measure
+from activeeval import Rankings, Target
 from activeeval.core.answers import Answer
 from activeeval.core.campaign import Campaign
 from activeeval.core.design.carried_samples import going_on
@@ -29,62 +29,33 @@ from activeeval.monitoring.night_outputs import ItemHistory, Pair, held_after, i
 from activeeval.monitoring.series import PLAIN, change_of, same_lists
 from activeeval.monitoring.settings import Settings
 from benchmarks.pools import JudgedPool, load
-from benchmarks.watched_alarms import scores_of
+from benchmarks.watched import MEASURE
+from benchmarks.watched_alarms import scores_of, settings_of, some_queries, value_of
 
-MEASURE = "DCG@10"
 TREES, LOST, TURNED, BEFORE_BAD = 15, 0.03, 0.25, 3
 """Trees; the share of items that is missing on a night, and of lists upside down on a bad one; nights before that."""
 TONIGHT, BEFORE, FIRST = "tonight", "before", "first"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class World:
-    """A part of a judged pool, with scores that rank its items and their grades."""
-
-    pool: QueryPool
-    scores: np.ndarray
-    grades: np.ndarray
-    max_grade: int
-
-    @classmethod
-    def of(cls, name: str, n_queries: int, seed: int) -> World:
-        """Draw some queries of a pool by chance."""
-        whole, rng = _whole(name), np.random.default_rng(seed)
-        n = min(n_queries, whole.inputs.pool.n_queries)
-        pool, items = whole.inputs.pool.subset(np.sort(rng.choice(whole.inputs.pool.n_queries, n, replace=False)))
-        ranking = whole.inputs.ranking.restricted_to(pool, items)
-        return cls(pool, scores_of(ranking), whole.inputs.grades[items], whole.max_grade)
-
-    def value(self, scores: np.ndarray) -> float:
-        """Compute the true value of the lists that scores make; NaN are not ranked."""
-        measure = parse_measure(MEASURE).bound_to(self.max_grade)
-        values = Target(measure, Rankings.from_scores(self.pool, scores)).values(self.grades)
-        return float(self.pool.query_probs @ values)
-
-    def reversed(self, scores: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        """Turn the lists of some queries upside down."""
-        return np.where(queries[self.pool.item_queries], -scores, scores)
-
-    def run(self, scores: np.ndarray) -> Run:
-        """Make the run of some scores."""
-        pairs = self.pool.pairs_of(np.arange(self.pool.n_items))
-        run: dict[str, dict[str, float]] = {}
-        for (query, doc), score in zip(pairs, scores.tolist(), strict=True):
-            if score == score:
-                run.setdefault(query, {})[doc] = score
-        return load_run(run)
+def run_of(pool: QueryPool, scores: np.ndarray) -> Run:
+    """Make the run of some scores; NaN are not ranked."""
+    run: dict[str, dict[str, float]] = {}
+    for (query, doc), score in zip(pool.pairs_of(np.arange(pool.n_items)), scores.tolist(), strict=True):
+        if score == score:
+            run.setdefault(query, {})[doc] = score
+    return load_run(run)
 
 
-@cache
-def _whole(name: str) -> JudgedPool:
-    return load(name)
+def value_by(pool: JudgedPool, scores: np.ndarray) -> float:
+    """Compute the true value of the lists that scores make."""
+    return value_of(pool, Rankings.from_scores(pool.inputs.pool, scores))
 
 
 @dataclass(eq=False)
 class Series:
-    """A watch of a world, one night after the other."""
+    """A watch of a part of a judged pool, one night after the other."""
 
-    world: World
+    whole: JudgedPool
     settings: Settings
     held: dict[Pair, ItemHistory] = field(default_factory=dict)
     labels: dict[Pair, int] = field(default_factory=dict)
@@ -95,8 +66,8 @@ class Series:
 
     def night(self, scores: np.ndarray) -> Night:
         """Draw and read a night, and where it looks bad draw and read its labels on suspicion."""
-        self.runs.append(self.world.run(scores))
-        self.truths.append(self.world.value(scores))
+        self.runs.append(run_of(self.whole.inputs.pool, scores))
+        self.truths.append(value_by(self.whole, scores))
         n = self.n_labels
         taught = dict(self.labels)
         value, changes, looks_bad = self._step(self.settings.budget, 0, taught)
@@ -118,7 +89,7 @@ class Series:
             runs[BEFORE] = self.runs[-2]
         if len(self.runs) > 2 and settings.reference == "first":
             runs[FIRST] = self.runs[0]
-        case = case_of(runs, settings, {}, taught, self.world.max_grade)
+        case = case_of(runs, settings, {}, taught, self.whole.max_grade)
         asked = [
             each
             for each in case.asked(settings.measures, ["run", "difference"] if len(runs) > 1 else ["run"])
@@ -155,12 +126,10 @@ class Series:
         return {scope: campaign.estimate(target, scope=scope) for scope in ("pool", "population")}
 
     def _grades(self, pool: QueryPool) -> np.ndarray:
-        known = self._truth()
+        all_of_it = self.whole.inputs.pool
+        pairs = all_of_it.pairs_of(np.arange(all_of_it.n_items))
+        known = dict(zip(pairs, self.whole.inputs.grades.tolist(), strict=True))
         return np.array([known[pair] for pair in pool.pairs_of(np.arange(pool.n_items))])
-
-    def _truth(self) -> Mapping[Pair, int]:
-        pairs = self.world.pool.pairs_of(np.arange(self.world.pool.n_items))
-        return dict(zip(pairs, self.world.grades.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +163,22 @@ def small_forests() -> Iterator[None]:
         made.__defaults__ = before
 
 
+def world(n_queries: int, seed: int) -> tuple[JudgedPool, np.ndarray, np.random.Generator]:
+    """Draw queries of MQ2008; return this part, scores that rank its items, and what later chances come from."""
+    part = some_queries(_mq2008(), n_queries, np.random.default_rng(seed))
+    return part, scores_of(part.inputs.ranking), np.random.default_rng(seed)
+
+
+@cache
+def _mq2008() -> JudgedPool:
+    return load("mq2008")
+
+
+def settings_of_part(part: JudgedPool, seed: int, margin: float) -> Settings:
+    """Return the settings of a watch of a part, without labels on suspicion."""
+    return settings_of(100.0, margin, max_grade=part.max_grade, seed=seed, budget_on_suspicion=0.0)
+
+
 def bad_nights(seeds: Iterable[int], n_queries: int) -> tuple[np.ndarray, np.ndarray]:
     """Test for alarms, shape (n_seeds, without or with suspicion, that night or by the next).
 
@@ -202,21 +187,19 @@ def bad_nights(seeds: Iterable[int], n_queries: int) -> tuple[np.ndarray, np.nda
     """
     found, losses = [], []
     for seed in seeds:
-        world, rng = World.of("mq2008", n_queries, seed), np.random.default_rng(seed)
-        turned = world.reversed(world.scores, rng.random(world.pool.n_queries) < TURNED)
-        best = world.value(world.scores)
-        losses.append(1 - world.value(turned) / best)
-        margin = losses[-1] * best / 3
-        nights = [world.scores] * BEFORE_BAD + [turned] * 2
-        nights = [np.where(rng.random(scores.size) < LOST, np.nan, scores) for scores in nights]
-        settings = Settings(measures=(MEASURE,), budget=100.0, max_grade=world.max_grade, seed=seed, margin=margin,
-                            reference="first", budget_on_suspicion=0.0)  # fmt: skip
-        series, rows = Series(world, settings), []
+        part, scores, rng = world(n_queries, seed)
+        upside_down = (rng.random(n_queries) < TURNED)[part.inputs.pool.item_queries]
+        turned = np.where(upside_down, -scores, scores)
+        best = value_by(part, scores)
+        losses.append(1 - value_by(part, turned) / best)
+        nights = [scores] * BEFORE_BAD + [turned] * 2
+        nights = [np.where(rng.random(each.size) < LOST, np.nan, each) for each in nights]
+        series, rows = Series(part, settings_of_part(part, seed, losses[-1] * best / 3)), []
         with small_forests():
             for scores in nights[:BEFORE_BAD]:
                 series.night(scores)
             for on_suspicion in (0.0, 200.0):
-                then = series.going_on(replace(settings, budget_on_suspicion=on_suspicion))
+                then = series.going_on(replace(series.settings, budget_on_suspicion=on_suspicion))
                 alarms = [then.night(scores).alarm for scores in nights[BEFORE_BAD:]]
                 rows.append([alarms[0], any(alarms)])
         found.append(rows)
@@ -228,13 +211,11 @@ def quiet_values(seeds: Iterable[int], n_nights: int, n_queries: int) -> np.ndar
     """Test whether the intervals of values hold, shape (n_seeds, n_nights)."""
     held = []
     for seed in seeds:
-        world, rng = World.of("mq2008", n_queries, seed), np.random.default_rng(seed)
-        settings = Settings(measures=(MEASURE,), budget=100.0, max_grade=world.max_grade, seed=seed, margin=0.1,
-                            reference="first", budget_on_suspicion=0.0)  # fmt: skip
-        series, row = Series(world, settings), []
+        part, scores, rng = world(n_queries, seed)
+        series, row = Series(part, settings_of_part(part, seed, 0.1)), []
         with small_forests():
             for _ in range(n_nights):
-                night = series.night(np.where(rng.random(world.scores.size) < LOST, np.nan, world.scores))
+                night = series.night(np.where(rng.random(scores.size) < LOST, np.nan, scores))
                 low, high = night.value.bounds(night.value.interval(PLAIN))
                 row.append(low <= night.truth <= high)
         held.append(row)

@@ -92,14 +92,3 @@ def stat_ap(documents, ranking, probs):
             total += (1 + above) / k / probs[one]
             above += 1 / probs[one]
     return total / number if number else 0.0
-
-
-def active_mean(values, predictions, weights):
-    """Power-tuned active inference of one sample, ``weights`` ξ/π."""
-    n = len(values)
-    known = [w * y for w, y in zip(weights, values, strict=True)]
-    gap = [f * (1 - w) for w, f in zip(weights, predictions, strict=True)]
-    a, b = sum(known) / n, sum(gap) / n
-    covariance = sum(x * y for x, y in zip(known, gap, strict=True)) / n - a * b
-    variance = sum(y * y for y in gap) / n - b * b
-    return a - (covariance / variance * b if variance > 0 else 0.0)

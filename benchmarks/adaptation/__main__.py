@@ -10,7 +10,6 @@ leaves. Stores benchmarks/results/adaptation.json, every claim beside it.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from benchmarks.adaptation.data import REAL_SHIFTS, SEEDS, SHIFTS, SOURCES
 from benchmarks.adaptation.large import METHODS, large_claims, measure
 from benchmarks.adaptation.report import markdown
 from benchmarks.adaptation.running import EPOCHS, FINE, LAMBDAS, Folds, agreement, balanced, run, svms
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Options, Row
 from benchmarks.frame.processes import apart
 from benchmarks.machine import data_folder, on_one_thread
 
@@ -59,16 +58,10 @@ def _figures(values: Folds | None) -> dict[str, list[float]] | None:
     return {key: [float(one.mean()), float(one.std(ddof=1) / np.sqrt(one.size))] for key, one in columns.items()}
 
 
-def measure_all(options: argparse.Namespace) -> dict[str, Any]:
+def measure_all(options: Options) -> dict[str, Any]:
     """Measure the chosen cases, then what each method takes in a process of its own."""
     seeds = SEEDS[: options.seeds]
-    result: dict[str, Any] = {
-        "n_jobs": N_JOBS,
-        "seeds": list(seeds),
-        "epochs_of_sgd": EPOCHS,
-        "cases": {},
-        "claims": [],
-    }
+    result: Row = {"n_jobs": N_JOBS, "seeds": list(seeds), "epochs_of_sgd": EPOCHS, "cases": {}, "claims": []}
     result |= {"lambdas": list(LAMBDAS), "fine": list(FINE), "shifts": SHIFTS, "shifts_of_real": REAL_SHIFTS}
     with Parallel(n_jobs=N_JOBS) as parallel:
         for name in options.case:

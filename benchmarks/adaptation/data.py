@@ -31,6 +31,7 @@ from activeeval.core.pool.generated import GRADE_QUANTILES, WEIGHTS, generate_po
 from activeeval.formats.text.letor import LetorData, read_letor
 from activeeval.formats.text.scores import read_scores
 from activeeval.rankers.pairs import PreferencePairs
+from benchmarks.pools import mq2008_files
 
 SEED = 2008
 SHOWN = 10
@@ -52,7 +53,6 @@ VISITS_OF_QUERY = 4000
 FOLDS = 5
 SEEDS = tuple(SEED + number for number in range(10))
 Truth = Callable[[np.ndarray], np.ndarray]
-_PARTS = {"S1": "Fold2", "S2": "Fold3", "S3": "Fold4", "S4": "Fold5", "S5": "Fold1"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,12 +137,9 @@ def generated(
     return Case(name, X, grades, pool.item_queries, folds, clicked, *told_pairs)
 
 
-def mq2008(folder: Path, shifts: Mapping[int, float]) -> Case:
+def mq2008(_: Path, shifts: Mapping[int, float]) -> Case:
     """Return clicks on the lists of RankBoost, which learned each part's from the others."""
-    home = folder / "mq2008"
-    data = read_letor([home / f"{part}.txt.gz" for part in _PARTS])
-    scores = [next((home / "rankers" / "RankBoost").glob(f"{fold}.test*score.gz")) for fold in _PARTS.values()]
-    return _real("MQ2008", data, read_scores(scores), shifts)
+    return _real("MQ2008", read_letor(mq2008_files()), read_scores(mq2008_files("RankBoost")), shifts)
 
 
 def ohsumed(folder: Path, shifts: Mapping[int, float]) -> Case:

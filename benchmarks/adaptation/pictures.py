@@ -9,18 +9,18 @@ import numpy as np
 
 from benchmarks.adaptation.running import LAMBDAS, PRINTED
 from benchmarks.frame.pictures import COLOURS, finish, one_legend, panels, save
+from benchmarks.frame.report import Row
 
-Result = dict[str, Any]
 MEASURES = {"b": "B", "mu": "NDCG5", "nu": "user pairs in order"}
 
 
-def save_all(result: Result, folder: Path) -> list[Path]:
+def save_all(result: Row, folder: Path) -> list[Path]:
     """Draw what a result holds; return the files."""
     drawings = (("adaptation-lambda", _lambdas(result)), ("adaptation-models", _models(result)))
     return save(drawings, folder, ("svg", "png"))
 
 
-def _lambdas(result: Result) -> Any:
+def _lambdas(result: Row) -> Any:
     """Figures 3 to 5: B, NDCG5 and precision over each algorithm's printed λ, the base as lines."""
     figure, axes = panels(len(PRINTED), len(result["cases"]))
     for row, (name, case) in zip(axes, result["cases"].items(), strict=True):
@@ -35,7 +35,7 @@ def _lambdas(result: Result) -> Any:
     return figure
 
 
-def _models(result: Result) -> Any:
+def _models(result: Row) -> Any:
     """Figures 8 to 10: every model's B, NDCG5 and precision."""
     n_columns = min(len(result["cases"]), 3)
     figure, axes = panels(n_columns, -(-len(result["cases"]) // n_columns))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from benchmarks.adaptation.running import FINE, LAMBDAS
 from benchmarks.frame import claims
-from benchmarks.frame.report import plus_minus, table
+from benchmarks.frame.report import Row, plus_minus, table
 
-Result = dict[str, Any]
 _RULE = (
     "*Holds* or *excluded* where the whole 95 % interval of Student's t lies on one side of the bound: 0, or ± .01"
     " where B, μ or ν is to stay as it is (there the 90 % interval within it: two one-sided tests). Else *not"
@@ -19,7 +16,7 @@ _RULE = (
 )
 
 
-def markdown(result: Result) -> str:
+def markdown(result: Row) -> str:
     """Return the tables of a result: the premise, the claims, then the models, B over λ, how the algorithms agree."""
     lines = [
         f"{result['seconds'] / 60:.0f} minutes on {result['n_jobs']} cores. Generated cases are ten worlds each,"
@@ -59,7 +56,7 @@ def markdown(result: Result) -> str:
     return "\n".join([*lines, *_large(result["large"])])
 
 
-def _premise(cases: Result) -> list[str]:
+def _premise(cases: Row) -> list[str]:
     """Write by how much trees are the better model of the grades, which decides whether tuned trees are ahead."""
     lines = [
         "### When tuned trees are ahead of a ranking SVM of both",
@@ -73,7 +70,7 @@ def _premise(cases: Result) -> list[str]:
     return [*lines, ""]
 
 
-def _curves(case: Result) -> list[str]:
+def _curves(case: Row) -> list[str]:
     lines = []
     for scale, lambdas in (("printed", LAMBDAS), ("common", FINE)):
         curves = case[scale].items()
@@ -85,7 +82,7 @@ def _curves(case: Result) -> list[str]:
     return lines[:-1]
 
 
-def _large(rows: list[Result]) -> list[str]:
+def _large(rows: list[Row]) -> list[str]:
     """Write what the size that was asked for takes."""
     names = {"method": "method", "pairs": "pairs", "leaves": "leaves in all", "lambda": "λ", "epochs": "epochs"}
     names |= {"converged": "converged", "seconds": "seconds", "peak_gb": "peak, GB"}

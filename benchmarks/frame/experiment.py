@@ -12,12 +12,11 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from benchmarks.frame.report import show
+from benchmarks.frame.report import Row, show
 from benchmarks.machine import ROOT, describe, store
 
 RESULTS = ROOT / "benchmarks" / "results"
 ORIGIN = ("command", "date", "git_commit")
-Row = dict[str, Any]
 Options = argparse.Namespace
 Section = tuple[str, Callable[[Options], Iterable[Row] | Row]]
 

@@ -9,17 +9,16 @@ benchmarks/results/metric-learning.json; `python -m benchmarks.tables` draws the
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
-from benchmarks.frame.experiment import RESULTS, Experiment, stored
+from benchmarks.frame.experiment import RESULTS, Experiment, Options, stored
 from benchmarks.machine import describe
 from benchmarks.metric_learning import claims, web
 from benchmarks.metric_learning.experiments import EXPERIMENTS, FEW_REPETITIONS, NEEDS_DATA
 from benchmarks.metric_learning.running import run
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> dict[str, Any]:
     """Run the chosen experiments; what is stored of the others is kept, each with its command and commit."""
     done = dict(stored(options.out).get("experiments", {}))
     about = describe(EXPERIMENT.module)
@@ -41,7 +40,7 @@ EXPERIMENT = Experiment(
     __spec__,
     __doc__,
     measure,
-    packages=("clarabel", "cvxpy"),
+    packages=("clarabel",),
     out=RESULTS / "metric-learning.json",
     only={"action": "append", "choices": list(EXPERIMENTS), "help": "repeatable; all by default"},
     repetitions=20,

@@ -126,7 +126,6 @@ USERS = [
     Claim(11, "trained on Set1 only", "better on Set1 than trained on Set2", "news", users.news_set1),
     Claim(12, "10⁵ pairs, C given, also 25 % turned", "at most 20 s and 1 GB", "speed", users.speed),
     Claim(12, "10⁵ pairs, C by cross-validation", "no bar", "speed-choosing", users.speed_choosing),
-    Claim(12, "beside cvxpy with Clarabel", "the same weights, slower", "speed", users.cvxpy),
 ]
 CLAIMS = [*SIMULATED, *USERS]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, product
 
 import numpy as np
 
+from benchmarks.metric_learning.data import SHAPES, TRUTHS
 from benchmarks.metric_learning.rows import Row, Tables, listed, shown
 
-DATA = ("Data 1", "Data 2")
+DATA = tuple(TRUTHS)
 AHEAD, STEP, GAIN = 0.05, 0.05, 0.02
 Answer = tuple[str, bool | None]
 
@@ -32,40 +34,31 @@ def other(tables: Tables) -> Answer:
 def similarity_grows(tables: Tables) -> Answer:
     first, last = (tables.rows("curves", "curve", shape="monotone", pairs=n) for n in (20, 800))
     grows = all(b["similarity"] > a["similarity"] for a, b in zip(first, last, strict=True))
-    cut = (
-        [tables.rows("read-out", "truncated", shape="monotone", pairs=n) for n in (200, 800)]
-        if "read-out" in tables
-        else []
-    )
     text = f"20 pairs {listed(first, 'similarity', 'data')}; 800 pairs {listed(last, 'similarity', 'data')}"
-    if cut:
-        text += (
-            f" (discounts known but for a constant); top 10 of 20: 200 pairs {listed(cut[0], 'similarity', 'data')}, "
-        )
-        text += f"800 pairs {listed(cut[1], 'similarity', 'data')}"
+    if "read-out" in tables:
+        few, many = (tables.rows("read-out", "truncated", shape="monotone", pairs=n) for n in (200, 800))
+        text += " (discounts known but for a constant); top 10 of 20: "
+        text += f"200 pairs {listed(few, 'similarity', 'data')}, 800 pairs {listed(many, 'similarity', 'data')}"
     return text, grows
 
 
-def _ahead(tables: Tables, pairs: int) -> Answer:
+def leads(tables: Tables, experiment: str, weights: str, **keys: str) -> list[float]:
+    """Return by how much weights are ahead of *Other* in each bin where that is below 90 %."""
+    own, other = (tables.rows(experiment, "by difference", weights=name, **keys) for name in (weights, "Other"))
+    low = [row for row in other if row["precision"] < 0.9]
+    return [a["precision"] - b["precision"] for a, b in zip(own, low, strict=False)]
+
+
+def ahead(tables: Tables, pairs: int) -> Answer:
     texts, least = [], []
-    for data in DATA:
-        low = [
-            row for row in tables.rows("curves", "by difference", data=data, weights="Other") if row["precision"] < 0.9
-        ]
-        for shape in ("monotone", "decreasing"):
-            own = tables.rows("curves", "by difference", data=data, weights=f"{shape}, {pairs} pairs")[: len(low)]
-            leads = [a["precision"] - b["precision"] for a, b in zip(own, low, strict=True)]
-            least.append(min(leads))
-            texts.append(f"{data}, {shape}: {min(leads):+.3f} to {max(leads):+.3f}")
+    for data, shape in product(DATA, SHAPES):
+        by = leads(tables, "curves", f"{shape}, {pairs} pairs", data=data)
+        least.append(min(by))
+        texts.append(f"{data}, {shape}: {min(by):+.3f} to {max(by):+.3f}")
     return "; ".join(texts), min(least) >= AHEAD
 
 
-def ahead_800(tables: Tables) -> Answer:
-    return _ahead(tables, 800)
-
-
-def ahead_200(tables: Tables) -> Answer:
-    return _ahead(tables, 200)
+ahead_800, ahead_200 = (partial(ahead, pairs=n) for n in (800, 200))
 
 
 def paper_agreement(tables: Tables) -> Answer:
@@ -96,24 +89,13 @@ def quarter(tables: Tables, shape: str) -> Answer:
     return listed(named, "precision", "of"), all(row["precision"] >= 0.85 for row in rows)
 
 
-def graceful_pairs(tables: Tables) -> Answer:
-    kinds = [
-        {"data": data, "pairs": n, "shape": shape, "C by": "validation"}
-        for data in DATA
-        for n in (200, 800)
-        for shape in ("monotone", "decreasing")
-    ]
-    return graceful(kinds, [tables.rows("noisy-pairs", "turned", **kind) for kind in kinds])
+def graceful_of(tables: Tables, experiment: str, table: str, **keys: str) -> Answer:
+    kinds = [{"data": data, "pairs": n, "shape": shape} | keys for data, n, shape in product(DATA, (200, 800), SHAPES)]
+    return graceful(kinds, [tables.rows(experiment, table, **kind) for kind in kinds])
 
 
-def graceful_grades(tables: Tables) -> Answer:
-    kinds = [
-        {"data": data, "pairs": n, "shape": shape}
-        for data in DATA
-        for n in (200, 800)
-        for shape in ("monotone", "decreasing")
-    ]
-    return graceful(kinds, [tables.rows("noisy-grades", "regraded", **kind) for kind in kinds])
+graceful_pairs = partial(graceful_of, experiment="noisy-pairs", table="turned", **{"C by": "validation"})
+graceful_grades = partial(graceful_of, experiment="noisy-grades", table="regraded")
 
 
 def graceful(kinds: list[Row], curves: Iterable[list[Row]]) -> Answer:
@@ -142,17 +124,13 @@ def slower(tables: Tables) -> Answer:
 
 
 def margins(tables: Tables) -> Answer:
-    plain = tables.rows("margins", "margins", margin="unit")
-    texts, largest = [], 0.0
+    plain, texts, largest = tables.rows("margins", "margins", margin="unit"), [], 0.0
     for kind in ("grades", "documents"):
-        gains = [b["precision"] - a["precision"] for a, b in zip(plain, _like(tables, kind), strict=True)]
+        own = tables.rows("margins", "margins", margin=kind)
+        gains = [b["precision"] - a["precision"] for a, b in zip(plain, own, strict=True)]
         texts.append(f"{kind}: {min(gains):+.3f} to {max(gains):+.3f}")
         largest = max(largest, *map(abs, gains))
     return "; ".join(texts), largest <= GAIN
-
-
-def _like(tables: Tables, margin: str) -> list[Row]:
-    return tables.rows("margins", "margins", margin=margin)
 
 
 def no_grades(tables: Tables) -> Answer:
@@ -161,36 +139,29 @@ def no_grades(tables: Tables) -> Answer:
     return text, all(row["precision"] >= 0.94 for row in rows[0])
 
 
-def _straight(tables: Tables, experiment: str, **keys: object) -> Answer:
+def straight(tables: Tables, experiment: str, **keys: object) -> Answer:
     texts, least = [], 1.0
-    for data in DATA:
-        for shape in ("monotone", "decreasing"):
-            for of in ("discount", "gain"):
-                rows = tables.rows(experiment, "read-out", data=data, shape=shape, of=of, **keys)
-                fit = float(np.corrcoef([row["found"] for row in rows], [row["true"] for row in rows])[0, 1])
-                error = float(np.mean([row["error"] for row in rows]))
-                texts.append(f"{data}, {shape}, {of}s: {fit:.4f}, mean error {error:.3f}")
-                least = min(least, fit)
+    for data, shape, of in product(DATA, SHAPES, ("discount", "gain")):
+        rows = tables.rows(experiment, "read-out", data=data, shape=shape, of=of, **keys)
+        fit = float(np.corrcoef([row["found"] for row in rows], [row["true"] for row in rows])[0, 1])
+        error = float(np.mean([row["error"] for row in rows]))
+        texts.append(f"{data}, {shape}, {of}s: {fit:.4f}, mean error {error:.3f}")
+        least = min(least, fit)
     return "; ".join(texts), least >= 0.99
 
 
-def straight_one_list(tables: Tables) -> Answer:
-    return _straight(tables, "curves")
-
-
-def straight_truncated(tables: Tables) -> Answer:
-    return _straight(tables, "read-out", pairs=800)
+straight_one_list = partial(straight, experiment="curves")
+straight_truncated = partial(straight, experiment="read-out", pairs=800)
 
 
 def top_ranks(tables: Tables) -> Answer:
     texts, holds = [], True
-    for data in DATA:
-        for shape in ("monotone", "decreasing"):
-            rows = tables.rows("read-out", "read-out", data=data, shape=shape, of="discount", pairs=800)
-            errors = [row["error"] / row["true"] for row in rows]
-            top, low = float(np.mean(errors[:3])), float(np.mean(errors[-3:]))
-            texts.append(f"{data}, {shape}: {top:.1%} and {low:.1%}")
-            holds &= top < low
+    for data, shape in product(DATA, SHAPES):
+        rows = tables.rows("read-out", "read-out", data=data, shape=shape, of="discount", pairs=800)
+        errors = [row["error"] / row["true"] for row in rows]
+        top, low = float(np.mean(errors[:3])), float(np.mean(errors[-3:]))
+        texts.append(f"{data}, {shape}: {top:.1%} and {low:.1%}")
+        holds &= top < low
     return "; ".join(texts), holds
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.metric_learning.claims_simulated import Answer, graceful
+from collections.abc import Iterable
+from functools import partial
+
+from benchmarks.metric_learning.claims_simulated import Answer, graceful, leads
+from benchmarks.metric_learning.data import SHAPES
 from benchmarks.metric_learning.rows import Row, Tables, listed, shown
 
 SETS = ("all", "Set1", "Set2")
@@ -22,14 +26,9 @@ def web_other(tables: Tables) -> Answer:
 
 
 def web_bins(tables: Tables) -> Answer:
-    other = [row for row in tables.rows("web", "by difference", weights="Other") if row["precision"] < 0.9]
-    texts, least = [], 1.0
-    for shape in ("monotone", "decreasing"):
-        own = tables.rows("web", "by difference", weights=f"{shape}, 1000 pairs")[: len(other)]
-        leads = [a["precision"] - b["precision"] for a, b in zip(own, other, strict=True)]
-        texts.append(f"{shape}: " + ", ".join(f"{lead:+.3f}" for lead in leads))
-        least = min(least, *leads)
-    return "; ".join(texts), least > 0
+    by = {shape: leads(tables, "web", f"{shape}, 1000 pairs") for shape in SHAPES}
+    texts = (f"{shape}: " + ", ".join(f"{lead:+.3f}" for lead in own) for shape, own in by.items())
+    return "; ".join(texts), min(map(min, by.values())) > 0
 
 
 def web_graceful(tables: Tables) -> Answer:
@@ -50,30 +49,21 @@ def web_more_pairs(tables: Tables) -> Answer:
     return f"by share, 200 to 600: {text.replace('; ', '; 600 to 1000: ')}", min(map(min, steps)) > 0
 
 
-def _over_ties(tables: Tables, value: str, places: int) -> tuple[list[str], list[Row]]:
-    texts, rows = [], []
+def ties(tables: Tables, value: str, places: int = 3, sign: int = -1) -> Answer:
+    """Whether a value changes everywhere as ties get their weight: falls, or grows where the sign is 1."""
+    texts, changes = [], []
     for experiment in ("ties-simulated", "ties-news"):
         for row in tables.rows(experiment, "ties", C_ties=1.0) if experiment in tables else []:
             first = tables.one(experiment, "ties", C_ties=0.0, set=row["set"], tie_margin=row["tie_margin"])
             change = shown(row, f"{value}, change", places)
             texts.append(f"{row['set']}, margin {row['tie_margin']:g}: {first[value]:.{places}f}, change {change}")
-            rows.append(row)
-    return texts, rows
+            changes.append(row[f"{value}, change"])
+    return "; ".join(texts), all(sign * change > 0 for change in changes)
 
 
-def ties_fall(tables: Tables) -> Answer:
-    texts, rows = _over_ties(tables, "tied difference", 3)
-    return "; ".join(texts), all(row["tied difference, change"] < 0 for row in rows)
-
-
-def ties_fall_relative(tables: Tables) -> Answer:
-    texts, rows = _over_ties(tables, "over that of untied", 3)
-    return "; ".join(texts), all(row["over that of untied, change"] < 0 for row in rows)
-
-
-def ties_accuracy(tables: Tables) -> Answer:
-    texts, rows = _over_ties(tables, "accuracy", 4)
-    return "; ".join(texts), all(row["accuracy, change"] > 0 for row in rows)
+ties_fall = partial(ties, value="tied difference")
+ties_fall_relative = partial(ties, value="over that of untied")
+ties_accuracy = partial(ties, value="accuracy", places=4, sign=1)
 
 
 def _leads(tables: Tables, experiment: str, at: tuple[int, ...]) -> list[tuple[Row, Row]]:
@@ -84,22 +74,21 @@ def _leads(tables: Tables, experiment: str, at: tuple[int, ...]) -> list[tuple[R
     ]
 
 
+def _beside(pairs: Iterable[tuple[Row, Row]]) -> str:
+    both = ((a, shown(a, "precision"), shown(b, "precision")) for a, b in pairs)
+    return "; ".join(f"{row['set']}, {row['shape']}: {own} against {other}" for row, own, other in both)
+
+
 def active(tables: Tables, experiment: str) -> Answer:
-    found = _leads(tables, experiment, LATE)
-    at_100 = [(a, b) for a, b in found if a["pairs"] == 100]
-    text = "; ".join(
-        f"{a['set']}, {a['shape']}: {shown(a, 'precision')} against {shown(b, 'precision')}" for a, b in at_100
-    )
-    leads = [a["precision"] - b["precision"] for a, b in found]
+    pairs = _leads(tables, experiment, LATE)
+    leads = [a["precision"] - b["precision"] for a, b in pairs]
+    text = _beside((a, b) for a, b in pairs if a["pairs"] == 100)
     return f"100 pairs: {text}; all: {min(leads):+.3f} to {max(leads):+.3f}", min(leads) > 0
 
 
 def active_few(tables: Tables) -> Answer:
-    texts = []
-    for experiment in ("active-simulated", "active-web", "active-news"):
-        for a, b in _leads(tables, experiment, (20,)) if experiment in tables else []:
-            texts.append(f"{a['set']}, {a['shape']}: {shown(a, 'precision')} against {shown(b, 'precision')}")
-    return "; ".join(texts), None
+    there = [name for name in ("active-simulated", "active-web", "active-news") if name in tables]
+    return _beside(pair for name in there for pair in _leads(tables, name, (20,))), None
 
 
 def _by_set(row: Row) -> str:
@@ -114,7 +103,7 @@ def news_learned(tables: Tables) -> Answer:
     rows = _news(tables)
     holds = all(
         rows[f"learned, {shape}"][name] > rows[baseline][name]
-        for shape in ("monotone", "decreasing")
+        for shape in SHAPES
         for baseline in ("2^l − 1", "l")
         for name in SETS
     )
@@ -161,7 +150,7 @@ def news_set1(tables: Tables) -> Answer:
 
 
 def speed(tables: Tables) -> Answer:
-    rows = [row for row in tables.rows("speed", "speed") if row["case"].startswith("C given")]
+    rows = tables.rows("speed", "speed")
     return _timed(rows), all(row["seconds"] <= MOST_SECONDS and row["peak MB"] <= MOST_MB for row in rows)
 
 
@@ -172,13 +161,3 @@ def speed_choosing(tables: Tables) -> Answer:
 
 def _timed(rows: list[Row]) -> str:
     return "; ".join(f"{row['case']}: {shown(row, 'seconds', 1)} s, {shown(row, 'peak MB', 0)} MB" for row in rows)
-
-
-def cvxpy(tables: Tables) -> Answer:
-    rows = [row for row in tables.rows("speed", "speed") if row["case"].startswith("cvxpy")]
-    if not rows:
-        return "cvxpy is not installed", None
-    gap = "largest difference to ours"
-    text = _timed(rows) + f"; weights within {max(row[gap] for row in rows):.1g} of ours"
-    ours = tables.one("speed", "speed", case="C given")
-    return text, rows[0]["seconds"] > ours["seconds"] and all(row[gap] < 1e-3 for row in rows)

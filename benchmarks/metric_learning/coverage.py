@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.core.errors import InputError
+from activeeval.core.types import Floats
 from activeeval.gains import bootstrap_gains, gain_intervals
 from benchmarks.metric_learning.data import EQUAL, Lists, Pairs, draw, learned
 from benchmarks.metric_learning.running import Found, Row
-
-Floats = NDArray[np.float64]
 
 PAIRS = (20, 50, 100, 200, 400, 800, 1600)
 OF_TEN = (20, 100, 400, 1600)

@@ -55,13 +55,8 @@ def news(rng: np.random.Generator) -> Iterator[Found]:
             weights = learned(made.preferences(strict[:n])).weights_
             yield "curve", {"pairs": n}, accuracies(made, test, weights)
         clear = made.is_clear[strict]
-        same_size = strict[~clear][: clear.sum()]
-        for name, own in (
-            ("all", strict),
-            ("Set1", strict[clear]),
-            ("Set2", strict[~clear]),
-            ("as many of Set2 as of Set1", same_size),
-        ):
+        sets = {"all": strict, "Set1": strict[clear], "Set2": strict[~clear]}
+        for name, own in (sets | {"as many of Set2 as of Set1": strict[~clear][: clear.sum()]}).items():
             weights = learned(made.preferences(own)).weights_
             yield "one set", {"trained on": name}, {"training pairs": own.size, **accuracies(made, test, weights)}
 

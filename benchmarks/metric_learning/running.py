@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
+from benchmarks.frame.report import Row
+
 SEED = 2010
-Row = dict[str, Any]
 Found = tuple[str, Row, dict[str, float]]
 Experiment = Callable[[np.random.Generator], Iterator[Found]]
 

@@ -1,7 +1,6 @@
 """The experiments of Sawade, Bickel, von Oertzen, Scheffer and Landwehr (Machine Learning 92, 2013), section 5.
 
     python -m benchmarks.paper                        all figures on the generated 31,531-query collection
-    python -m benchmarks.paper --figure 4             one figure; what is stored of the others is kept
     python -m benchmarks.paper --mslr ~/MSLR-WEB30K   on the real collection, its folders Fold1 … Fold5
     python -m benchmarks.paper --collection mq2008    on a collection of the data kit
 
@@ -25,7 +24,7 @@ from benchmarks.machine import ROOT, data_folder, keep_freed_memory
 from benchmarks.paper import likeness
 from benchmarks.paper.folds import COLLECTIONS, mslr, prepare, source_named
 from benchmarks.paper.running import Run
-from benchmarks.paper.whole import ALL_FIGURES, measure
+from benchmarks.paper.whole import measure
 
 WORK = ROOT / "benchmarks" / "work"
 
@@ -34,7 +33,6 @@ EXPERIMENT = Experiment(
     __spec__,
     __doc__,
     out=RESULTS,
-    figure={"type": int, "action": "append", "choices": ALL_FIGURES, "help": "repeatable; all by default"},
     collection={"choices": COLLECTIONS, "default": "mslr-like"},
     mslr={"type": Path, "help": "folder of MSLR-WEB30K or 10K as published, Fold1 … Fold5"},
     queries={"type": int, "help": "size of the generated collection, 31,531 by default"},
@@ -57,8 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         named = (options.collection, data_folder(), options.queries)
         collection = prepare(mslr(options.mslr) if options.mslr else source_named(*named), options.work)
         job = Run(collection, options.repetitions, options.own_repetitions)
-        figures = tuple(options.figure or ALL_FIGURES)
-        measure(job, figures, options.jobs, options.out)
+        measure(job, options.jobs, options.out)
         path = tables.write(options.out)
     except ActiveEvalError as problem:
         print(f"error: {problem}", file=sys.stderr)

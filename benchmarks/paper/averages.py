@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.core.simulation.summaries import saved_at
+from activeeval.core.types import Floats
+from benchmarks.frame.report import Row
 
-Row = dict[str, Any]
-Floats = NDArray[np.float64]
 KEYS = ("figure", "case", "measure", "method", "budget")
 MEANS = ("mae", "bias", "coverage", "selection_error")
 COUNTS = ("queries", "items", "spent", "spent_sd")

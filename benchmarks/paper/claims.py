@@ -5,12 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from benchmarks.paper.averages import ERRORS, Row, curve, labels_saved, last_telling
 from benchmarks.paper.cases import MEASURES, PAPER_METHODS
 
-Result = dict[str, Any]
+Result = Row
 Found = tuple[str, str]
 HOLDS, FAILS = "holds", "does not hold"
 UNTOLD = ("no panel tells the methods apart", "cannot be said")
@@ -33,7 +32,7 @@ def cases_of(rows: Sequence[Row], figure: int) -> list[str]:
 
 
 def _savings(
-    result: dict[str, Any], figure: int, cases: Sequence[str] | None = None, method: str = "active"
+    result: Row, figure: int, cases: Sequence[str] | None = None, method: str = "active"
 ) -> list[float | None]:
     chosen = cases_of(result["rows"], figure) if cases is None else cases
     found = [labels_saved(result["rows"], case, measure, method) for case in chosen for measure in MEASURES]

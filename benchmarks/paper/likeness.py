@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from activeeval.core.errors import InputError
+from activeeval.core.types import Floats, Ints
 from activeeval.formats.text.letor import read_letor
 from benchmarks.frame.report import table
 from benchmarks.machine import describe, store
 from benchmarks.paper import mslr_like
 
-Floats = NDArray[np.float64]
 PARTS = ("mslr_fold1_train_sample.from_pickle.txt.gz", "mslr_fold1_valid_sample.txt.gz")
 PUBLISHED = {"queries": 31_531, "mean items": 119.6, "largest": 1251}
 N_QUERIES = 700
@@ -62,7 +62,7 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n".join([*first, "", *table(["statistic (features by rank)", "71 real queries", "generated"], parts)])
 
 
-def _described(counts: NDArray[np.int64], grades: NDArray[Any], features: NDArray[Any]) -> dict[str, str]:
+def _described(counts: Ints, grades: NDArray[Any], features: NDArray[Any]) -> dict[str, str]:
     owners = np.repeat(np.arange(counts.size), counts)
 
     def centred(values: Floats) -> Floats:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from benchmarks.frame.report import plus_minus, table
+from benchmarks.frame.report import Row, plus_minus, table
 from benchmarks.paper import claims, pictures
 from benchmarks.paper.averages import curve, labels_saved
 from benchmarks.paper.cases import MEASURES
 
-Result = dict[str, Any]
 HEADLINES = {2: "10–20 %", 3: "30–55 %", 4: "ERR 75 %, DCG 30 %", 5: "ERR 45 %, DCG 30 %"}
 METHODS = ("active", "active_uniD", "active_uniC")
 FIGURES = {
@@ -22,7 +19,7 @@ FIGURES = {
 }
 
 
-def markdown(result: Result, folder: str) -> str:
+def markdown(result: Row, folder: str) -> str:
     """Write the section; pictures lie in ``figures`` of a folder."""
     name, seconds = result["collection"], result["seconds"]
     parts = "; ".join(f"{part} {s:,.0f} s" for part, s in seconds.items() if part not in ("processes", "training"))
@@ -43,7 +40,7 @@ def markdown(result: Result, folder: str) -> str:
     return "\n\n".join(text)
 
 
-def _headlines(rows: list[Result]) -> list[str]:
+def _headlines(rows: list[Row]) -> list[str]:
     head = ["figure", "case", "measure", "paper: saved", *METHODS, "own method: passive needs"]
     body = [
         [figure, case, measure, said, *_methods(rows, case, measure)]
@@ -54,7 +51,7 @@ def _headlines(rows: list[Result]) -> list[str]:
     return table(head, body)
 
 
-def _methods(rows: list[Result], case: str, measure: str) -> list[str]:
+def _methods(rows: list[Row], case: str, measure: str) -> list[str]:
     cells = []
     for method in METHODS:
         saved = labels_saved(rows, case, measure, method)
@@ -67,7 +64,7 @@ def _methods(rows: list[Result], case: str, measure: str) -> list[str]:
     return [*cells, f"{others[0]['method']}: {_efficiency(others[0], 1)} times" if others else ""]
 
 
-def _efficiency(row: Result, places: int) -> str:
+def _efficiency(row: Row, places: int) -> str:
     if row["efficiency"] is None:
         return "no error left"
     return plus_minus(row["efficiency"], row["efficiency_se"], f".{places}f")

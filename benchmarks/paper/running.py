@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from activeeval import DCG, ERR, QueryPool, Rankings, Target
 from activeeval.core.design.methods import METHODS, default_method
@@ -23,7 +22,6 @@ from benchmarks.paper.cases import CASES, MEASURES, OWN_BUDGETS, PAPER_METHODS, 
 from benchmarks.paper.folds import Collection
 from benchmarks.paper.training import SEED, Trained
 
-Floats = NDArray[np.float64]
 KEPT = ("method", "budget", "repetitions", "truth", "rmse", "rmse_se", "mae", "mae_se", "bias", "bias_se")
 KEPT += ("coverage", "coverage_se", "queries", "items", "spent", "spent_sd", "selection_error", "selection_error_se")
 
@@ -47,18 +45,17 @@ class Run:
         folder = self.collection.folder / f"repetitions-{self.repetitions}-{self.own_repetitions}"
         return folder / f"{case.key}-fold-{fold + 1}.json"
 
-    def tasks(self, figures: Sequence[int]) -> list[tuple[Case, int]]:
-        """Return the cases of some figures on every fold."""
-        folds = range(len(self.collection.folds))
-        return [(case, fold) for fold in folds for case in CASES if case.figure in figures]
+    @property
+    def tasks(self) -> list[tuple[Case, int]]:
+        """The cases on every fold."""
+        return [(case, fold) for fold in range(len(self.collection.folds)) for case in CASES]
 
 
-def run(job: Run, figures: Sequence[int], n_jobs: int) -> list[dict[str, Any]]:
+def run(job: Run, n_jobs: int) -> list[dict[str, Any]]:
     """Run what is missing; return for each case and fold ``rows``, by measure, method and budget, and ``seconds``."""
-    tasks = job.tasks(figures)
-    missing = [task for task in tasks if not job.path(*task).exists()]
+    missing = [task for task in job.tasks if not job.path(*task).exists()]
     Parallel(n_jobs=n_jobs)(delayed(_run_and_store)(job, *task) for task in missing)
-    return [json.loads(job.path(*task).read_text()) for task in tasks]
+    return [json.loads(job.path(*task).read_text()) for task in job.tasks]
 
 
 def _run_and_store(job: Run, case: Case, fold: int) -> None:

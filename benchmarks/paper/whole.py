@@ -4,48 +4,37 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from activeeval import DCG, METHODS, Rankings, Target
+from benchmarks.frame.report import Row
 from benchmarks.machine import describe, store
 from benchmarks.paper.averages import averaged
-from benchmarks.paper.cases import CASES
 from benchmarks.paper.folds import Collection
 from benchmarks.paper.running import Run, run
-from benchmarks.paper.training import MODELS, RF_CLASS, SIZES, Trained, sized, train
+from benchmarks.paper.training import RF_CLASS, SIZES, Trained, sized, train
 
-ALL_FIGURES = (1, 2, 3, 4, 5, 6)
 _HISTOGRAM_BINS, _MAP_BINS = 60, 40
 
 
-def measure(job: Run, figures: Sequence[int], n_jobs: int, out: Path) -> dict[str, Any]:
-    """Train, repeat, and store the result; figures that are not asked for are kept from an earlier result."""
+def measure(job: Run, n_jobs: int, out: Path) -> Row:
+    """Train, repeat, and store the result."""
     collection = job.collection
-    needed = {2 if figure == 6 else figure for figure in figures}
-    models = set().union(*(case.models for case in CASES if case.figure in needed))
     for fold in range(len(collection.folds)):
-        train(collection, fold, n_jobs, [model for model in MODELS if model in models])
+        train(collection, fold, n_jobs)
     started = time.perf_counter()
-    found = run(job, sorted(needed), n_jobs)
-    elapsed = time.perf_counter() - started
-    path = out / f"paper-{collection.name}.json"
-    result = _frame(job) | {
-        "seconds": _seconds(collection, found, n_jobs) | {"designs and repetitions, this call": elapsed}
-    }
-    kept = _kept_rows(path, result, needed)
+    found = run(job, n_jobs)
+    seconds = _seconds(collection, found, n_jobs)
+    result = _frame(job) | {"seconds": seconds | {"designs and repetitions, this call": time.perf_counter() - started}}
     rows = averaged([row for one in found for row in one["rows"]])
-    result["rows"] = sorted(kept + rows, key=lambda row: row["figure"])
-    if any(row["figure"] == 2 for row in result["rows"]):
-        result["figure_6"] = sampling_map(collection)
-    store(path, result)
+    result |= {"rows": sorted(rows, key=lambda row: row["figure"]), "figure_6": sampling_map(collection)}
+    store(out / f"paper-{collection.name}.json", result)
     return result
 
 
-def _frame(job: Run) -> dict[str, Any]:
+def _frame(job: Run) -> Row:
     """Describe how a result came about, and make figure 1."""
     collection = job.collection
     return describe("benchmarks.paper") | {
@@ -62,16 +51,6 @@ def _frame(job: Run) -> dict[str, Any]:
     }
 
 
-def _kept_rows(path: Path, result: dict[str, Any], anew: set[int]) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    stored = json.loads(path.read_text())
-    same = ("collection", "signature", "repetitions", "own_repetitions")
-    if any(stored.get(name) != result[name] for name in same):
-        return []
-    return [row for row in stored["rows"] if row["figure"] not in anew]
-
-
 def _grade_shares(collection: Collection) -> list[float]:
     counts = sum(np.bincount(fold.grades, minlength=collection.max_grade + 1) for fold in collection.folds)
     return [round(float(share), 5) for share in counts / counts.sum()]
@@ -83,7 +62,7 @@ def _sizes(collection: Collection) -> list[int]:
     return [json.loads(path.read_text())["rows"] if path.exists() else 0 for path in paths]
 
 
-def _seconds(collection: Collection, found: list[dict[str, Any]], n_jobs: int) -> dict[str, float]:
+def _seconds(collection: Collection, found: list[Row], n_jobs: int) -> dict[str, float]:
     """Return where the time went: training by the clock, the rest added up over processes."""
     notes = [path for fold in range(len(collection.folds)) for path in Trained(collection, fold).folder.glob("*.json")]
     trained = sum(json.loads(path.read_text()).get("seconds", 0.0) for path in notes)
@@ -94,7 +73,7 @@ def _seconds(collection: Collection, found: list[dict[str, Any]], n_jobs: int) -
     return parts
 
 
-def _histograms(collection: Collection) -> dict[str, Any]:
+def _histograms(collection: Collection) -> Row:
     counts = np.concatenate([fold.counts for fold in collection.folds])
     costs = np.concatenate([np.bincount(fold.queries, fold.costs) for fold in collection.folds])
     made = {}
@@ -105,7 +84,7 @@ def _histograms(collection: Collection) -> dict[str, Any]:
     return made
 
 
-def sampling_map(collection: Collection) -> dict[str, Any]:
+def sampling_map(collection: Collection) -> Row:
     """Return the mean of q*(x)/p(x) over cost and expected DCG, for the forest that learned on the first fold."""
     trained = Trained(collection, 0)
     pool, _ = collection.pool(0)

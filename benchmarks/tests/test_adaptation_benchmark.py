@@ -10,11 +10,11 @@ from joblib import Parallel
 
 from benchmarks.adaptation import running
 from benchmarks.adaptation.__main__ import summed_up
-from benchmarks.adaptation.claims import EDGE, above, best_algorithm, choices, claims, level, premise
+from benchmarks.adaptation.claims import EDGE, best_algorithm, choices, claims, premise
 from benchmarks.adaptation.data import FOLDS, SHIFTS, bent, generated, linear
 from benchmarks.adaptation.large import METHODS, large_claims, measure
 from benchmarks.adaptation.running import COSTS, FINE, LAMBDAS, PRINTED, Fold, balanced, chosen, folds_of
-from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN, Gap
+from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN
 
 LARGE = {"method": "sgd", "pairs": 20_000, "leaves": 6000, "lambda": 1.0, "epochs": 20, "converged": True}
 LARGE |= {"seconds": 59.0, "peak_gb": 1.9}
@@ -106,34 +106,6 @@ def test_a_fold_is_not_asked_for_its_own_candidate():
     held, places = chosen(values)
     assert places == [0, 1, 1, 1, 1]
     np.testing.assert_allclose(balanced(held), [0.5, 0.4, 0.4, 0.4, 0.4])
-
-
-# mean 0.1, deviation 0.0316 (0.0283 if divided by 5), standard error 0.0316 √(1/5 + 1/4) = 0.0212: 4.7 of it
-SPREAD = np.array([0.06, 0.08, 0.1, 0.12, 0.14])
-
-
-def test_a_gap_is_judged_by_the_interval_of_students_t():
-    """2.776 standard errors of five folds, 1.5 times those of independent ones."""
-    noise = SPREAD - SPREAD.mean()
-    se = Gap.of_folds(noise).se
-    assert se == pytest.approx(1.5 * np.std(SPREAD, ddof=1) / np.sqrt(5))
-    for factor, verdict in ((2.7, NOT_SHOWN), (2.85, HOLDS), (-2.7, NOT_SHOWN), (-2.85, EXCLUDED)):
-        assert above(Gap.of_folds(noise + factor * se)) == verdict
-        assert above(Gap.of_folds(noise + factor * se + 0.3), 0.3) == verdict
-
-
-@pytest.mark.parametrize(
-    ("apart", "verdict"),
-    [
-        (np.full(FOLDS, 0.009), HOLDS),
-        (np.full(FOLDS, -0.009), HOLDS),
-        (np.full(FOLDS, 0.011), EXCLUDED),
-        (np.full(FOLDS, -0.011), EXCLUDED),
-        (np.array([0.0, 0.02, -0.02, 0.01, -0.01]), NOT_SHOWN),
-    ],
-)
-def test_what_is_level_lies_within_the_bound_as_a_whole(apart, verdict):
-    assert level([Gap.of_folds(apart)]) == verdict
 
 
 def folds(mu=0.5, nu=0.5, pi=0.7, gap=0.0, tau=0.6, noise=0.0):

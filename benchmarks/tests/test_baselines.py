@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 
 import numpy as np
 import pytest
 
-from activeeval import METHODS, Target, parse_measure
-from activeeval.core.simulation import simulate
-from benchmarks import baselines, document_samples, inferred, query_samples
+from activeeval import Target, parse_measure
+from benchmarks import baselines, document_samples, inferred
 from benchmarks.baselines_report import GROUPS, behind, by_question, group_of, markdown
+from benchmarks.frame.experiment import Options
 from benchmarks.inferred import Documents, Lists
 from benchmarks.pools import generated
 from tests import naive, naive_baselines
@@ -197,83 +196,18 @@ def test_dcg_of_a_prior_s_sample_is_unbiased():
         assert abs(found.mean() - truth) < 5 * found.std(ddof=1) / 20
 
 
-# Samples of queries
-
-
-def some_queries(seed=0, n=40):
-    random = np.random.default_rng(seed)
-    predictions, spreads = random.uniform(1, 3, n), random.uniform(0.2, 2, n)
-    values = predictions + spreads * random.standard_normal(n)
-    return query_samples.Queries(values, predictions, spreads, random.choice([1.0, 2.0, 4.0], n))
-
-
-def test_neyman_s_allocation_is_the_best_of_all_that_cost_as_much():
-    """Against every allocation to three strata: none that costs as much is expected to err less, but for rounding."""
-    queries, strata, budget = some_queries(), np.repeat([0, 1, 2], [20, 12, 8]), 40.0
-    sizes = query_samples.neyman(queries, strata, budget)
-    held, costs = np.bincount(strata), np.bincount(strata, queries.costs) / np.bincount(strata)
-    spread = [(queries.spreads[strata == h] ** 2).mean() + queries.predictions[strata == h].var() for h in range(3)]
-
-    def variance(allocation):
-        shares = (held / held.sum()) ** 2
-        return float((shares * spread * (1 / np.array(allocation) - 1 / held)).sum())
-
-    every = itertools.product(*(range(2, n + 1) for n in held))
-    best = min(variance(one) for one in every if one @ costs <= budget)
-    assert sizes @ costs <= budget
-    assert variance(sizes) <= 1.05 * best
-    assert query_samples.neyman(queries, strata, 5.0) is None
-
-
-def test_a_stratified_mean_has_the_mean_and_variance_of_the_textbook():
-    """Of 4,000 samples; five standard errors of either: a false alarm in a million."""
-    queries, strata, sizes = some_queries(), np.repeat([0, 1, 2], [20, 12, 8]), np.array([5, 12, 2])
-    found = query_samples.stratified(queries.values, strata, sizes, 4000, np.random.default_rng(0))
-    held = np.bincount(strata)
-    squares = np.array([queries.values[strata == h].var(ddof=1) for h in range(3)])
-    expected = ((held / 40) ** 2 * squares * (1 / sizes - 1 / held)).sum()
-    assert abs(found.mean() - queries.values.mean()) < 5 * np.sqrt(expected / 4000)
-    assert found.var(ddof=1) == pytest.approx(expected, rel=5 * np.sqrt(2 / 4000))
-
-
-def test_active_inference_is_that_of_plain_loops():
-    queries, rng = some_queries(n=12), np.random.default_rng(1)
-    probs = query_samples.active_probs(queries, 0.4 * queries.costs.sum(), 0.2)
-    assert probs @ queries.costs == pytest.approx(0.4 * queries.costs.sum())
-    found = query_samples.active(queries.values, queries.predictions, probs, 30, rng)
-    again = np.random.default_rng(1).random((30, 12))
-    for draws, value in zip(again, found, strict=True):
-        weights = ((draws < probs) / probs).tolist()
-        expected = naive_baselines.active_mean(queries.values.tolist(), queries.predictions.tolist(), weights)
-        assert value == pytest.approx(expected)
-
-
-def test_active_inference_is_our_method_for_whole_queries():
-    """Both err alike on the same predictions: RMSE of 400 samples each have standard errors of 5 %."""
-    target = POOL.target("DCG", "one ranking", 1.0)
-    design = METHODS["whole"].design(target, **POOL.beliefs.for_method(METHODS["whole"], POOL.max_grade + 1))
-    budget = 0.25 * design.cost
-    _, own = simulate({"passive": METHODS["passive"].design(target), "whole": design}, GRADES, [budget], 400, 0)
-    _, _, columns = baselines.whole_queries(target, POOL.beliefs, POOL.max_grade + 1, GRADES)
-    queries = query_samples.Queries(*(columns[name] for name in ("values", "predictions", "spreads", "costs")))
-    probs = query_samples.active_probs(queries, budget, 0.2)
-    found = query_samples.active(queries.values, queries.predictions, probs, 400, np.random.default_rng(0))
-    rmse = columns["scale"] * np.sqrt(((found - queries.values.mean()) ** 2).mean())
-    assert rmse == pytest.approx(own.rmse.value, rel=0.3)
-
-
 # The benchmark
 
 
 @pytest.fixture(scope="module")
 def rows():
-    options = argparse.Namespace(overhead=[1.0], model=["forest"], share=0.25, repetitions=30, seed=1)
+    options = Options(overhead=[1.0], model=["forest"], share=0.25, repetitions=30, seed=1)
     return [row for measure in baselines.MEASURES for row in baselines.rows_of(POOL, measure, "two rankers", options)]
 
 
 def test_every_baseline_is_run_where_it_applies(rows):
     found = {key[3]: set(own) for key, own in by_question(rows).items()}
-    everywhere = {"ours", "stratified queries", "active inference", "fixed-depth pooling"}
+    everywhere = {"ours", "fixed-depth pooling"}
     regressed = {measure: {name for name in names if name.endswith("regression")} for measure, names in found.items()}
     alone = {measure: names - everywhere - regressed[measure] for measure, names in found.items()}
     assert all(everywhere <= names for names in found.values())
@@ -290,7 +224,7 @@ def test_what_is_unbiased_shows_no_bias_and_spends_the_budget(rows):
         if row["baseline"] != "ours":
             assert row["spent"] <= row["budget"] * (1 + 1e-9)
             assert row["efficiency"] > 0
-        if row["baseline"] in ("stratified queries", "active inference") or row["baseline"].startswith("DCG, "):
+        if row["baseline"].startswith("DCG, "):
             assert abs(row["bias"]) < 5 * row["bias_se"]
 
 
@@ -316,10 +250,10 @@ def test_the_table_puts_the_best_of_each_group_beside_ours(rows):
     own = [row for row in rows if row["measure"] == "DCG@10"]
     ours = next(row for row in own if row["baseline"] == "ours")
     better = [
-        ours | {"baseline": "active inference", "efficiency": ours["efficiency"] + 1},
-        ours | {"baseline": "stratified queries", "efficiency": ours["efficiency"] - 1},
+        ours | {"baseline": "statAP", "efficiency": ours["efficiency"] + 1},
+        ours | {"baseline": "infAP", "efficiency": ours["efficiency"] - 1},
     ]
-    assert [pair[1]["baseline"] for pair in behind([ours, *better], GROUPS[:1])] == ["active inference"]
+    assert [pair[1]["baseline"] for pair in behind([ours, *better], GROUPS[:1])] == ["statAP"]
     assert behind([ours, better[1]], GROUPS[:1]) == []
     assert behind([ours, better[0]], GROUPS[:1], "AP") == []
 

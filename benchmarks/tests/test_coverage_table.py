@@ -8,8 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
-from fractions import Fraction
-from itertools import chain, combinations, groupby, product
+from itertools import combinations, groupby, product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -57,14 +56,6 @@ def test_every_model_has_updates_by_the_cascade_measures_everywhere():
     assert found >= set(product(LEVELS["collection"], ("ERR", "ERR@10", "RR"), LEVELS["model"]))
 
 
-def test_a_lot_is_part_of_the_list_and_in_its_order():
-    listed = coverage_cells.cells()
-    some = coverage_cells.sample_of(listed, 40)
-    assert len(some) == 40
-    assert [cell for cell in listed if cell in set(some)] == some
-    assert set(some) < set(coverage_cells.sample_of(listed, 80))
-
-
 def test_the_list_of_few_topics_has_every_question_at_every_budget():
     listed = coverage_cells.cells_of_few()
     questions = [(c.collection, c.measure, c.model, c.case, c.share) for c in listed]
@@ -84,27 +75,6 @@ def test_a_question_on_few_topics_has_one_overhead_and_all_come_alike():
     for factor in ("collection", "measure", "model", "case"):
         met = {(getattr(plan, factor), plan.overhead) for plan in plans}
         assert len(met) == len({level for level, _ in met}) * len(coverage_cells.OVERHEADS)
-
-
-def rejected_by_closure(p_values, level):
-    """Holm's test by its definition: every hypothesis that holds this one falls by Bonferroni."""
-    n = range(len(p_values))
-    subsets = [set(s) for s in chain.from_iterable(combinations(n, k + 1) for k in n)]
-    return [i for i in n if all(len(s) * min(p_values[j] for j in s) <= level for s in subsets if i in s)]
-
-
-def tail(held, n):
-    """P(X ≤ held) of n draws that hold with probability 9/10, exactly."""
-    return sum(math.comb(n, k) * Fraction(9) ** k for k in range(held + 1)) / Fraction(10) ** n
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_cells_below_the_bar_by_all_subsets(seed):
-    random = np.random.default_rng(seed)
-    n, held = 200, random.integers(160, 176, 8).tolist()
-    rows = [{"name": i, "coverage": h / n, "repetitions": n} for i, h in enumerate(held)]
-    found = [row["name"] for row in coverage_report.significantly_below(rows)]
-    assert found == rejected_by_closure([tail(h, n) for h in held], Fraction(1, 20))
 
 
 def replications(values, lows, highs, degrees, observed=1.0, planned=0.0, n_open=38.0):
@@ -149,17 +119,14 @@ def test_what_each_caution_tells_by_hand():
     row = coverage.figures(four_runs(), 2.0, 2.0, 100.0)
     assert row["misses_alone"] == 0.5  # 2.16 · 0.4 does not reach from 1 to 2
     assert row["no spread"] == {"told": 0.25, "misses": 0.0, "misses_alone": 0.0}
-    assert row["less spread"] == {"told": 0.25, "misses": 0.0, "misses_alone": 0.25}
-    assert row["more spread"] == row["few decide"] == {"told": 0.25, "misses": 0.25, "misses_alone": 0.25}
+    assert row["more spread"] == {"told": 0.25, "misses": 0.25, "misses_alone": 0.25}
 
 
 def test_cautions_come_beyond_their_bounds_only():
-    """At a tenth and at 10 times the planned variance, and at 4 degrees, none does."""
-    arrays = ([2.0] * 6, [1.0] * 6, [3.0] * 6, [4.0, 4.0, 4.0, 4.0, 3.99, 4.01])
-    found = replications(*arrays, observed=[0.09, 0.11, 9.9, 10.1, 1.0, 1.0], planned=1.0)
+    """At 10 times the planned variance none does."""
+    found = replications([2.0] * 2, [1.0] * 2, [3.0] * 2, [4.0] * 2, observed=[9.9, 10.1], planned=1.0)
     row = coverage.figures(found, 2.0, 2.0, 100.0)
-    told = {code: row[code]["told"] * 6 for code in coverage.CODES}
-    assert told == pytest.approx({"no spread": 0, "less spread": 1, "more spread": 1, "few decide": 1})
+    assert {code: row[code]["told"] * 2 for code in coverage.CODES} == {"no spread": 0, "more spread": 1}
 
 
 def test_an_interval_narrow_or_not_by_its_root_mean_squared_error():
@@ -258,8 +225,8 @@ def test_a_quarter_of_the_lists_is_empty():
 
 
 def cell_row(name, **changed):
-    """A cell of 100 runs that hold, ten of them with the careful caution."""
-    observed = [0.05] * 10 + [1.0] * 90
+    """A cell of 100 runs that hold, ten of them with the note on their spread."""
+    observed = [20.0] * 10 + [1.0] * 90
     arrays = ([1.0, 3.0] * 50, [0.0] * 100, [4.0] * 100, [50.0] * 100)
     row = coverage.figures(replications(*arrays, observed=observed, planned=1.0), 2.0, 2.0, 100.0)
     row |= {"is_refused": False, "is_few": False, "repetitions": 100, "nonzero_queries": 5, "method": "depth"}
@@ -322,9 +289,9 @@ def test_of_few_queries_shares_of_cells_may_be_low(n_far, n_under, said):
 def test_the_table_of_cautions_by_hand():
     """10 % of runs are told, 4 % are and miss, 5 % miss: 1 of the other 90; V̂ alone misses 8 %, 6 of them told."""
     caution = {"told": 0.1, "misses": 0.04, "misses_alone": 0.06}
-    text = report_of(cell_row("one", coverage=0.95, misses_alone=0.08, **{"less spread": caution}))
-    (line,) = (one for one in section(text, "Cautions").splitlines() if one.startswith("| not given: V̂"))
+    text = report_of(cell_row("one", coverage=0.95, misses_alone=0.08, **{"more spread": caution}))
+    (line,) = (one for one in section(text, "Cautions").splitlines() if one.startswith("| note: V̂"))
     told = ["10.0%", "40.0%", "1.1%", "80.0%", "60.0%", "2.2%", "75.0%"]
-    assert line == "| " + " | ".join(["not given: V̂ / planned < 0.1", *told]) + " |"
+    assert line == "| " + " | ".join(["note: V̂ / planned > 10", *told]) + " |"
     (never,) = (one for one in section(text, "Cautions").splitlines() if one.startswith("| do not use"))
     assert never == "| do not use: no spread | 0.0% |  | 5.0% | 0.0% |  | 8.0% | 0.0% |"

@@ -205,14 +205,14 @@ def test_text_of_another_collection_is_refused(tmp_path):
         prepare(mslr(folder), tmp_path)
 
 
-def run_whole(folder, tmp_path, *more):
+def run_whole(folder, tmp_path):
     out = tmp_path / "results"
     options = ["--repetitions", "10", "--own-repetitions", "2", "--jobs", "1", "--work", str(tmp_path / "work")]
-    assert main(["--mslr", str(folder), *options, "--out", str(out), *more]) == 0
+    assert main(["--mslr", str(folder), *options, "--out", str(out)]) == 0
     return json.loads((out / f"paper-mslr-{folder.name}.json").read_text()), out
 
 
-def test_the_whole_of_the_experiments_and_a_figure_again_from_what_is_kept(tmp_path, monkeypatch, capsys):
+def test_the_whole_of_the_experiments_and_again_from_what_is_kept(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(training, "TREES", 5)
     folder = write_mslr(tmp_path / "WEB")
     result, out = run_whole(folder, tmp_path)
@@ -223,7 +223,7 @@ def test_the_whole_of_the_experiments_and_a_figure_again_from_what_is_kept(tmp_p
     text = (tmp_path / "RESULTS.md").read_text()
     assert all(claim.text in text for claim in CLAIMS)
     assert "RF_class in" in capsys.readouterr().out
-    again, _ = run_whole(folder, tmp_path, "--figure", "4")
+    again, _ = run_whole(folder, tmp_path)
     assert again["rows"] == result["rows"]
     assert "RF_class in" not in capsys.readouterr().out
 

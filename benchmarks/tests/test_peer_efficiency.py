@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from activeeval import METHODS
 from benchmarks import peer_efficiency, peer_environment, peer_worker
+from benchmarks.frame.experiment import Options
 from benchmarks.pools import generated
 
 POOL = generated(n_queries=110)
@@ -111,7 +111,7 @@ def test_the_environment_is_made_with_a_python_that_runs():
 
 @pytest.mark.skipif(not peer_environment.python().exists(), reason="the peers' environment is not made here")
 def test_peers_run_on_a_question_and_say_how_well():
-    options = argparse.Namespace(overhead=[5.0], model=["forest"], share=0.2, repetitions=40, seed=1, passive=60)
+    options = Options(overhead=[5.0], model=["forest"], share=0.2, repetitions=40, seed=1, passive=60)
     options.environment = peer_environment.FOLDER
     rows = peer_efficiency.rows_of(POOL, "DCG@10", "one ranking", options)
     budget = 0.2 * METHODS["passive"].design(POOL.target("DCG@10", "one ranking", 5.0)).cost

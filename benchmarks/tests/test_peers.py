@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from benchmarks import peer_data, peer_estimates, peers
+from benchmarks import peer_data, peers
 from benchmarks.peer_jobs import JOBS
 
 N_QUERIES = 40
@@ -57,32 +57,3 @@ def test_a_peer_that_is_not_there_has_a_row_that_says_so(folder, monkeypatch):
     found = peers.run_job("text_trec_eval", folder)
     assert found["missing"] == "the program trec_eval is not installed here"
     assert peers.unavailable("trec_eval", found)["what"] == "trec_eval"
-
-
-def labelled(n_queries=300):
-    rng = np.random.default_rng(2)
-    predictions = rng.gamma(2.0, 1.0, n_queries)
-    return predictions + 0.5 * rng.standard_normal(n_queries), predictions
-
-
-def test_the_regression_estimator_of_a_uniform_sample_is_the_textbook_one():
-    values, predictions = labelled()
-    chosen = np.arange(0, 300, 6)
-    found, low, high = peer_estimates.ours(values, predictions, chosen, "pool")
-    slope, intercept = np.polyfit(predictions[chosen], values[chosen], 1)
-    assert found == pytest.approx(intercept + slope * predictions.mean(), rel=1e-10)
-    left = values[chosen] - intercept - slope * predictions[chosen]
-    plain = np.sqrt((1 - 50 / 300) * (left @ left) / 48 / 50)
-    assert (high - low) / 2 == pytest.approx(2.01 * plain, rel=0.05)
-
-
-def test_estimates_are_compared_and_shown():
-    values, predictions = labelled()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = peer_estimates.same_sample(values, predictions, 30, "population", 60, 1)
-    rows = peer_estimates.figures(found, float(values.mean()), list(found)[-1])
-    assert [row["what"] for row in rows] == list(found)
-    for row in rows:
-        assert 0.8 < row["coverage"] <= 1
-        assert row["mse"] < values.var() / 30

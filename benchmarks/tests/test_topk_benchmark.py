@@ -12,7 +12,7 @@ from activeeval.rankers.ranker_choice import JudgedQueries
 from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN
 from benchmarks.topk import running
 from benchmarks.topk.__main__ import merged
-from benchmarks.topk.claims import RANKER_ORDER, against_published, claims, said
+from benchmarks.topk.claims import RANKER_ORDER, claims, said
 from benchmarks.topk.collections import N_LEARNED, N_TESTED, N_TUNED, _collection, control
 from benchmarks.topk.running import FINE, FOCUSED, RANKS, SPLIT, Fold, directions, run_fold, summed_up
 
@@ -106,15 +106,6 @@ def test_one_column_that_is_level_is_not_every_column():
     row = next(row for row in by_hand(top=top)[2] if "ListMLE" in row["claim"])
     assert row["verdict"] == NOT_SHOWN
     assert "significantly ahead in 10, behind in 0 of 11" in row["found"]
-
-
-def test_published_scores_are_held_against_ours_by_holm():
-    random = np.random.default_rng(0)
-    theirs = random.normal(0.5, 0.1, 400)
-    shifts = {"AdaRank, AdaRank": -0.01, "RankBoost, RankBoost": 0.0, "RankSVM, svm_rank": 0.01}
-    pairs = {name: (theirs + shift + random.normal(0, 0.03, 400), theirs) for name, shift in shifts.items()}
-    rows = {row["rankers"]: row["verdict"] for row in against_published("mq2008", pairs)}
-    assert rows == {"AdaRank, AdaRank": "below", "RankBoost, RankBoost": "not below", "RankSVM, svm_rank": "not below"}
 
 
 def test_a_focused_ranker_is_ahead_in_a_small_world(monkeypatch):

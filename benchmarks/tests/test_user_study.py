@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from benchmarks import user_study
-from benchmarks.user_study import N_QUERIES, PUBLISHED, assignments, oracle_rows, part, people, study_rows
+from benchmarks.user_study import N_QUERIES, PUBLISHED, assignments, part, people, study_rows
 
 
 def test_nobody_sees_a_query_under_both_methods_and_two_see_it_under_each():
@@ -31,10 +31,3 @@ def test_without_noise_people_agree():
     found = part("grades", people(0), 3).agreement
     assert found.overall.value == 1
     assert sum(found.counts[k, k] for k in range(3)) == found.counts.sum()
-
-
-def test_rows_of_a_consistent_judge_stand_beside_what_is_expected(monkeypatch):
-    monkeypatch.setattr(user_study, "SIZES", (20,))
-    rows = list(oracle_rows(5, 0))
-    assert [row["what"] for row in rows][:2] == ["n = 20, k = 5", "n = 20, k = 5, nothing that follows"]
-    assert all("expected" in row["note"] for row in rows)

@@ -4,14 +4,12 @@ Five folds (three parts train, one tunes, one tests) of MQ2007-agg with k = 10 a
 two collections of about fifty queries, OHSUMED and an excerpt of MSLR-WEB10K. *graded*: N@1 … 10 and ERR; models of the
 top learn a random total order according to the grades. *top-k*: κ-N@1 … 10 and κ-ERR on truths whose order within a
 grade is that of a signal that was held back. All is tuned by N@10, or κ-N@10, with one grid for focused rankers and
-their parents; curves over 21 β are of all folds. Published score files of the same queries beside ours. A control, ten
-worlds for each of four angles between what chooses the top and what orders it. Stores benchmarks/results/topk.json,
-every claim of the paper beside it.
+their parents; curves over 21 β are of all folds. A control, ten worlds for each of four angles between what chooses the
+top and what orders it. Stores benchmarks/results/topk.json, every claim of the paper beside it.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,18 +18,16 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.frame.experiment import Experiment, stored
+from benchmarks.frame.experiment import Experiment, Options, stored
 from benchmarks.machine import data_folder, describe
-from benchmarks.topk.claims import against_published, claims, no_worse, on_control
-from benchmarks.topk.collections import ANGLES, COLLECTIONS, PUBLISHED, Collection, control, published_scores
+from benchmarks.topk.claims import claims, no_worse, on_control
+from benchmarks.topk.collections import ANGLES, COLLECTIONS, Collection, control
 from benchmarks.topk.report import markdown
 from benchmarks.topk.running import SPLIT, WORLDS, Fold, Parts, beta_curves, directions, run_fold, summed_up as means_of
 
 SEEDS = range(10)
 CONTROL = "control"
-TWINS = {"AdaRank": "AdaRank", "RankBoost": "RankBoost", "RankSVM": "svm_rank"}
-"""Our rankers and those published that are the same."""
-BY_NAME, BY_ROW = ("queries", "k", "rankers", "beta", "directions"), ("claims", "published", "focused_boost")
+BY_NAME, BY_ROW = ("queries", "k", "rankers", "beta", "directions"), ("claims", "focused_boost")
 """Parts of a result: mappings whose keys begin with a collection's name, and rows that name one as their data."""
 
 
@@ -64,7 +60,6 @@ def on_collection(name: str, folder: Path, parallel: Any) -> dict[str, Any]:
         "beta": {f"{name} {world}": curves[world] for world in WORLDS},
         "directions": {name: _means([one["directions"] for one in by_world["top-k"]])},
         "claims": claims(name, folds["graded"], folds["top-k"], curves),
-        "published": published(name, collection, folds["graded"], folder) if name in PUBLISHED else [],
         "focused_boost": [no_worse(name, folds["top-k"])],
     }
 
@@ -82,20 +77,6 @@ def _by_fold(curves: list[dict[str, dict[str, list[float]]]]) -> dict[str, dict[
 
 def _means(shares: list[dict[str, np.ndarray]]) -> dict[str, float]:
     return {key: float(np.nanmean(np.concatenate([one[key] for one in shares]))) for key in shares[0]}
-
-
-def published(name: str, collection: Collection, folds: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """Return our graded values beside those of published scores, query by query of the same folds."""
-    values = {}
-    for ours, theirs in TWINS.items():
-        scores = published_scores(name, theirs, folder)
-        pairs = []
-        for number, found in enumerate(folds):
-            fold = Fold(collection, "graded", Parts.of_fold(number))
-            theirs_of = fold.values_of(scores[collection.rows(fold.parts.test)])
-            pairs.append((found[ours]["values"]["N@10"], theirs_of["N@10"]))
-        values[f"{ours}, {theirs}"] = tuple(np.concatenate(one) for one in zip(*pairs, strict=True))
-    return against_published(name, values)
 
 
 def on_angles(n_seeds: int, parallel: Any) -> dict[str, Any]:
@@ -116,7 +97,7 @@ def _one_world(angle: float, seed: int) -> dict[str, Any]:
     return {"found": run_fold(fold), "directions": directions(fold)}
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
+def measure(options: Options) -> dict[str, Any]:
     """Run the chosen collections and the control; others stay as the file has them."""
     before = stored(options.out) if len(options.collection) < len(PARTS) else {}
     result, origins = merged(before, {}, []), dict(before.get("origins", {}))

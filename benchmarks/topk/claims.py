@@ -184,18 +184,6 @@ def no_worse(collection: str, folds: Folds) -> dict[str, Any]:
     }
 
 
-def against_published(collection: str, values: dict[str, tuple[np.ndarray, np.ndarray]]) -> list[dict[str, Any]]:
-    """Return our rankers against published scores of the same queries, N@10: (ours, theirs) by "ours, theirs"."""
-    gaps = {pair: Gap.of_independent(ours - theirs) for pair, (ours, theirs) in values.items()}
-    behind = holm([1 - one.p_above() for one in gaps.values()])
-    rows = []
-    for (pair, one), is_behind in zip(gaps.items(), behind, strict=True):
-        ours, theirs = (float(own.mean()) for own in values[pair])
-        row = {"data": collection, "rankers": pair, "ours": ours, "published": theirs, "gap": one.mean, "se": one.se}
-        rows.append(row | {"p_below": 1 - one.p_above(), "verdict": "below" if is_behind else "not below"})
-    return rows
-
-
 def on_control(angle: float, seeds: Folds) -> list[dict[str, Any]]:
     """Return each focused ranker against both parents on worlds of an angle; a world's mean is one value."""
     rows = []

@@ -19,6 +19,7 @@ from activeeval import QueryPool, Rankings, top_k_grades
 from activeeval.core.pool import hashed_uniforms, pool_hashes
 from activeeval.formats.text.letor import LetorData, read_letor
 from activeeval.formats.text.scores import read_scores
+from benchmarks.pools import MQ2008
 
 SEED = 2012
 HELD_BACK = (2, 3, 5, 6, 7, 9, 11, 13, 15, 17, 19)
@@ -46,8 +47,6 @@ class Collection:
     parts : ndarray of int64, shape (n_queries,)
         Which of five parts a query belongs to.
     pool : QueryPool
-    source_rows : ndarray of int64, shape (n_items,)
-        Where each item stands in the collection's files.
     """
 
     name: str
@@ -57,7 +56,6 @@ class Collection:
     truth: np.ndarray
     parts: np.ndarray
     pool: QueryPool
-    source_rows: np.ndarray
 
     @property
     def random_order(self) -> np.ndarray:
@@ -72,9 +70,7 @@ class Collection:
 
 def mq2008(folder: Path) -> Collection:
     """Parts S1 … S5, k = 5, as half of its queries have ten items at most; the folds are LETOR's own."""
-    return _of_rankers(
-        folder / "mq2008", [(f"S{part}.txt.gz", 1 if part == 5 else part + 1) for part in range(1, 6)], 5
-    )
+    return _of_rankers(folder / "mq2008", [(f"{part}.txt.gz", fold) for part, fold in MQ2008.items()], 5)
 
 
 def ohsumed(folder: Path) -> Collection:
@@ -109,17 +105,6 @@ COLLECTIONS: dict[str, Callable[[Path], Collection]] = {
     "ohsumed": ohsumed,
     "mslr": mslr,
 }
-PUBLISHED = ("mq2008", "ohsumed")
-"""Those whose items have the scores of published rankers, each out of its fold."""
-
-
-def published_scores(name: str, ranker: str, folder: Path) -> np.ndarray:
-    """Return a published ranker's score of each item of a collection, of LETOR's folds."""
-    home = folder / name / "rankers" / ranker
-    folds = (2, 3, 4, 5, 1) if name == "mq2008" else (1, 2, 3)
-    scores = np.concatenate([read_scores(next(home.glob(f"Fold{fold}.*"))) for fold in folds])
-    collection = COLLECTIONS[name](folder)
-    return scores[collection.source_rows]
 
 
 def control(angle: float, seed: int) -> Collection:
@@ -141,7 +126,7 @@ def control(angle: float, seed: int) -> Collection:
     truth = top_k_grades(pool, np.where(is_top, order, order.min() - 1.0).ravel(), k)
     parts = np.repeat([0, 1, 2], (N_LEARNED, N_TUNED, N_TESTED))
     flat = features.reshape(-1, _N_FEATURES)
-    return Collection(f"control, {angle:g}°", k, flat, np.minimum(truth, 1), truth, parts, pool, np.arange(truth.size))
+    return Collection(f"control, {angle:g}°", k, flat, np.minimum(truth, 1), truth, parts, pool)
 
 
 def _of_rankers(home: Path, files: list[tuple[str, int]], k: int) -> Collection:
@@ -186,7 +171,7 @@ def _collection(
     own = signal[items]
     within = (own - own.min()) / (np.ptp(own) * 1.001)  # below 1, so that it orders items of one grade alone
     truth = top_k_grades(pool, grades + within, k)
-    return Collection(name, k, np.concatenate(features)[items], grades, truth, parts[kept], pool, items)
+    return Collection(name, k, np.concatenate(features)[items], grades, truth, parts[kept], pool)
 
 
 def _by_query(data: LetorData) -> np.ndarray:

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks.frame.pictures import COLOURS, finish, one_legend, panels, save
+from benchmarks.frame.report import Row
 from benchmarks.topk.running import FINE, FOCUSED, RANKS
 
-Result = dict[str, Any]
+ROLES = ("focused", "its parent of lists", "its parent of pairs", "ListMLE")
 
 
-def save_all(result: Result, folder: Path) -> list[Path]:
+def save_all(result: Row, folder: Path) -> list[Path]:
     """Draw what a result holds; return the files."""
     drawings = {"control": _control, "ranks": _ranks, "beta": _beta}
     return save(((f"topk-{name}", draw(result)) for name, draw in drawings.items()), folder, ("svg", "png"))
 
 
-def _control(result: Result) -> Any:
+def _control(result: Row) -> Any:
     """By how much each focused ranker is ahead of its parents, over the angle of the two directions."""
     rows = result["control"]["rows"]
     figure, axes = panels(len(FOCUSED))
@@ -36,19 +37,14 @@ def _control(result: Result) -> Any:
     return figure
 
 
-def _ranks(result: Result) -> Any:
+def _ranks(result: Row) -> Any:
     """κ-N@k over k: each focused ranker beside its parents and ListMLE."""
     cases = [case for case in result["rankers"] if case.endswith("top-k")]
     figure, axes = panels(len(FOCUSED), len(cases))
     for row, case in zip(axes, cases, strict=True):
         for axis, (one, parents) in zip(row, FOCUSED.items(), strict=True):
-            roles = (
-                (one, "focused"),
-                (parents[0], "its parent of lists"),
-                (parents[1], "its parent of pairs"),
-                ("ListMLE", "ListMLE"),
-            )
-            for colour, (name, role) in zip(COLOURS, roles, strict=False):
+            named = zip(COLOURS, (one, *parents, "ListMLE"), ROLES, strict=False)
+            for colour, name, role in named:
                 values = [result["rankers"][case][name]["means"][f"κ-N@{k}"] for k in RANKS]
                 axis.plot(list(RANKS), values, color=colour, marker="o", ms=3, label=role)
             finish(axis, f"{case.split()[0]}: {one}", "cutoff k", "κ-NDCG@k")
@@ -56,7 +52,7 @@ def _ranks(result: Result) -> Any:
     return figure
 
 
-def _beta(result: Result) -> Any:
+def _beta(result: Row) -> Any:
     """Figures 1 and 2: every measure over β, mean and standard error over folds; the top-k truth above, grades
     below.
     """

@@ -16,20 +16,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from activeeval import ERR, NDCG, QueryPool, Rankings, kERR, kNDCG
-from activeeval.rankers import (
-    SVMMAP,
-    AdaRank,
-    FocusedBoost,
-    FocusedNet,
-    FocusedSVM,
-    ListMLE,
-    ListNet,
-    RankBoost,
-    RankNet,
-    RankSVM,
-    choose,
-)
+from activeeval import ERR, NDCG, QueryPool, Rankings, kERR, kNDCG, rankers
+from activeeval.rankers import RankSVM, choose
 from benchmarks.topk.collections import Collection
 
 RANKS = range(1, 11)
@@ -60,16 +48,16 @@ class Entry:
 
 
 RANKERS = {
-    "SVM-MAP": Entry(SVMMAP(), MARGINS),
+    "SVM-MAP": Entry(rankers.SVMMAP(), MARGINS),
     "RankSVM": Entry(RankSVM(), MARGINS),
-    "FocusedSVM": Entry(FocusedSVM(), MARGINS | BETAS, of_top=True),
-    "AdaRank": Entry(AdaRank(), ROUNDS | REPEATS | BOOSTED),
-    "RankBoost": Entry(RankBoost(), ROUNDS | REPEATS | CUTS),
-    "FocusedBoost": Entry(FocusedBoost(), ROUNDS | REPEATS | CUTS | BETAS, of_top=True),
-    "ListNet": Entry(ListNet(), STEPS),
-    "RankNet": Entry(RankNet(), STEPS),
-    "FocusedNet": Entry(FocusedNet(), STEPS | BETAS, of_top=True),
-    "ListMLE": Entry(ListMLE(rng=0), STEPS, of_top=True),
+    "FocusedSVM": Entry(rankers.FocusedSVM(), MARGINS | BETAS, of_top=True),
+    "AdaRank": Entry(rankers.AdaRank(), ROUNDS | REPEATS | BOOSTED),
+    "RankBoost": Entry(rankers.RankBoost(), ROUNDS | REPEATS | CUTS),
+    "FocusedBoost": Entry(rankers.FocusedBoost(), ROUNDS | REPEATS | CUTS | BETAS, of_top=True),
+    "ListNet": Entry(rankers.ListNet(), STEPS),
+    "RankNet": Entry(rankers.RankNet(), STEPS),
+    "FocusedNet": Entry(rankers.FocusedNet(), STEPS | BETAS, of_top=True),
+    "ListMLE": Entry(rankers.ListMLE(rng=0), STEPS, of_top=True),
 }
 FOCUSED = {"FocusedSVM": ("SVM-MAP", "RankSVM"), "FocusedBoost": ("AdaRank", "RankBoost")}
 FOCUSED |= {"FocusedNet": ("ListNet", "RankNet")}

@@ -55,7 +55,7 @@ TOPICS = {
     "peers": Topic(
         title="Peers",
         about="Speed and precision beside other software, and beside the field's own ways to sample.",
-        sections=("Speed and precision beside the peers",),
+        sections=("Speed beside the peers",),
         files=("baselines.md",),
     ),
     "active-evaluation": Topic(
@@ -71,7 +71,7 @@ TOPICS = {
     "rankers": Topic(
         title="Top-k and tuned rankers: the papers' claims",
         about="The experiments of Niu et al. on top-k judging, and of Chen et al. on rankers tuned with clicks.",
-        sections=("Rankers of a top-k truth", "Boosted trees adapted", "Top-k labelling", "Top-k truths"),
+        sections=("Rankers of a top-k truth", "Boosted trees adapted", "Top-k labelling"),
     ),
     "one-sample": Topic(
         title="One sample, many questions",
@@ -81,22 +81,22 @@ TOPICS = {
     "planning": Topic(
         title="Planning",
         about="What was planned beside what came: half-widths, ranges, pilots, segments, effective sample sizes.",
-        sections=("What is planned", "Half-widths by segment", "Forecasts of a half-width", "How right effective"),
+        sections=("What is planned", "Half-widths by segment", "How right effective"),
     ),
     "nights": Topic(
         title="Nights",
         about="Index updates from night to night: labels, coverage, alarms, delays.",
-        sections=("Ten nights",),
+        sections=("Thirty nights",),
     ),
     "performance": Topic(
         title="Performance",
-        about="Kernels, readers, start-up; pools in chunks and in files; engines; what a sample's file takes.",
-        sections=("Kernels", "Pools of 10", "A pool in files", "Size and time", "Looking at a stored", "How the house"),
+        about="Kernels, readers, start-up; pools in files; engines; what a sample's file takes.",
+        sections=("Kernels", "A pool in files", "Size and time", "How the house"),
     ),
     "durability": Topic(
         title="Durability",
         about="The store and the judging page under kills, failing disks and load, on SQLite and PostgreSQL.",
-        sections=("What the store promises", "The judging page", "Campaigns in the store"),
+        sections=("What the store promises", "The judging page"),
     ),
 }  # fmt: skip
 

@@ -580,17 +580,3 @@ def test_memory_grows_by_the_numbers_of_queries_alone(n_jobs, method, n_bytes):
     in_flight = 0 if n_jobs == 1 else 6 * chunk  # how many chunks meet at the peak is up to the threads
     assert many - few < 20 * 8 * n_more + in_flight + chunk
     assert held_of_many - held_of_few < n_bytes * n_more + 2 * chunk
-
-
-# The benchmark
-
-
-@pytest.mark.slow
-def test_the_benchmark_runs(tmp_path):
-    command = [sys.executable, "-m", "benchmarks.scaling", "--largest", "40", "--out", str(tmp_path / "out.json")]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
-    result = json.loads((tmp_path / "out.json").read_text())
-    assert {row["n_queries"] for row in result["rows"]} == {40}
-    assert all(row["seconds"]["design"] > 0 and row["peak_mb"] > 0 for row in result["rows"])
-    assert all(row["kept_bytes_a_query"] >= 0 for row in result["rows"])
-    assert "Pools in chunks" in done.stdout
