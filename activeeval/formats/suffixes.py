@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from activeeval.core.errors import InputError
@@ -45,6 +46,12 @@ def check_table(path: PathLike) -> None:
         return
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         raise InputError(f"{os.fspath(path)}: is a pipe, expected a file: write the table to one first")
+
+
+def check_one_stdin(sources: Sequence[object]) -> None:
+    """Raise InputError if standard input is named twice: it can be read only once."""
+    if sum(isinstance(source, str) and source == STDIN for source in sources) > 1:
+        raise InputError("standard input, -, is read once: name a file for the other")
 
 
 def runs_in(path: str) -> list[str]:

@@ -14,6 +14,7 @@ from activeeval.core.results import Caution, Note
 from activeeval.formats.judgments.from_files import labels_of
 from activeeval.formats.judgments.query_names import by_query_ids
 from activeeval.formats.loading import load_run, pool_from_tables
+from activeeval.formats.suffixes import check_one_stdin
 from activeeval.inputs.loading import sampled_measure
 from activeeval.inputs.systems import QuestionTarget, system_names
 from activeeval.report.numbers import counted
@@ -47,6 +48,7 @@ def by_judgments(
     options
         See `activeeval.compare`.
     """
+    check_one_stdin([judgments, old, new])
     source, options["queries"] = by_query_ids(judgments, options.get("queries"), machine_is_truth=machine_is_truth)
     labels = labels_of(source, machine_is_truth=machine_is_truth)
     after, before = load_run(new), load_run(old)

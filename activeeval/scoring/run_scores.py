@@ -19,6 +19,7 @@ from activeeval.core.types import Floats
 from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.formats.judgments.truths import judged_labels
 from activeeval.formats.loading import TablePool, load_tables, pool_from_tables
+from activeeval.formats.suffixes import check_one_stdin
 from activeeval.inputs.traffic import drawn_queries_of, left_out
 from activeeval.report.cautions import NO_RELEVANT
 from activeeval.report.rendering import Cell
@@ -102,6 +103,7 @@ def read_tables(
         Queries drawn from a log, which they then represent; or a table of ids and texts, for judgments that name
         queries by their texts.
     """
+    check_one_stdin([qrels, *runs])
     judging = judging_of(measures)
     source = held_or_read(qrels, machine_is_truth=True) if machine_is_truth else qrels
     if queries is not None:

@@ -280,6 +280,8 @@ def test_standard_input_is_read_once_and_known_by_its_bytes(tmp_path, monkeypatc
         assert run_command(["score", "-", run, "nDCG@10", "-o", "jsonl"]) == 0
         assert json.loads(capsys.readouterr().out)["value"] == pytest.approx(BY_IR_MEASURES, abs=1e-12)
     packing.standard_input.cache_clear()
+    assert run_command(["score", "-", "-", "nDCG@10"]) == 1
+    assert "standard input, -, is read once" in capsys.readouterr().err
 
 
 def test_queries_named_by_texts_are_scored_by_a_table_of_ids(tmp_path, capsys):
