@@ -192,7 +192,19 @@ class StoredCampaign(CampaignWork):
         confidence: float = 0.95,
         as_of: int | None = None,
     ) -> AuditResult:
-        """Audit graders (LLMs or other models) against the campaign's judgments; parameters as for `Sample.audit`.
+        """Audit graders (LLMs or other models) against the campaign's judgments.
+
+        Parameters
+        ----------
+        graders : path, frame, dict or Grades, a list of them, or a dict of names to them
+        measure : str or measure, or a list of them, optional
+        questions : sequence of {"difference", "run", "versus"}
+            By default, as for the measure, those of the sample.
+        scope : {"pool", "population"}
+            These queries, or all queries that they are a sample of.
+        confidence : float
+        as_of : int, optional
+            Sequence number of the last event of the log that counts; by default all count.
 
         Raises
         ------

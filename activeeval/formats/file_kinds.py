@@ -46,10 +46,10 @@ def kind_of(path: PathLike) -> str:
         return suffix
     lines = first_lines(file, 2)
     line = lines[0] if lines else ""
-    if suffix in (".csv", ".tsv"):
-        return "" if _WITHOUT_HEADER.fullmatch(line.strip()) else suffix
     if line.lstrip()[:1] in ("{", "["):
         return ".jsonl" if suffix == ".jsonl" or _is_record(lines) else JSON
+    if suffix in (".csv", ".tsv"):
+        return "" if _WITHOUT_HEADER.fullmatch(line.strip()) else suffix
     if suffix in (".jsonl", JSON):
         return suffix
     separator = max("\t,;", key=line.count)

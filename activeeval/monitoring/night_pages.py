@@ -127,9 +127,11 @@ def night_table(night: NightContent, width: int = WIDTH) -> list[dict[str, str]]
 
 
 def series_table(nights: Sequence[NightContent]) -> list[dict[str, Any]]:
-    """Build a row for each night and measure: value, changes, the intervals of their verdicts, counts of labels.
+    """Build a row for each night (dated run of the watched index) and measure.
 
-    A night is a dated run of the watched index.
+    It has the value with its interval, the changes since the night before and since the night that the watch compares
+    with (the reference), whether a change is an alarm, and numbers of labels: new ones, those known before ("in
+    hand"), and items that still wait for one.
     """
     rows = []
     for night in nights:

@@ -92,9 +92,11 @@ def _truth_of_machines(case: PreparedCase) -> tuple[tuple[str, int], ...]:
 def design_of(
     case: PreparedCase, measure: str, method: str | None, budget: Budget, defensive_share: float | None = None
 ) -> Design:
-    """Design a sample for one measure; the budget is only set if the method's samples can be topped up.
+    """Design a sample for one measure, by default with the best method for it.
 
-    Raise BudgetError if the budget is too small; by default the method is the best one for the measure.
+    The design gets the budget (less the price of asking the graders) if its samples can be topped up; one that draws
+    with replacement has no budget of its own. `defensive_share` is the share of sampling that ignores the model. Raise
+    BudgetError if the budget is too small.
     """
     target = case.target(measure)
     design = case.design(method or default_method(target.measure).name, target, defensive_share)

@@ -75,7 +75,9 @@ def by_judgments(
 
 
 def by_sample(sample: DrawnSample, old: str, new: str, request: GateRequest) -> tuple[list[Decision], list[Note]]:
-    """Decide each measure by a judged sample; also return notes on missing and cut lists.
+    """Decide by a judged sample, for each measure, whether the new run is worse than the old one.
+
+    Return the decisions, and notes on queries without a list and on lists that end above the depth of a measure.
 
     Parameters
     ----------

@@ -67,7 +67,10 @@ class Record(RequestedUnits):
         return unit
 
     def ask_all(self) -> None:
-        """Request all units (items judged at once) that are known so far."""
+        """Request all units (items judged at once) that are known so far.
+
+        With adaptive depth (`paths`) later units depend on labels; otherwise one more request marks the sample as drawn.
+        """
         for unit in self.planned[len(self._labels.units) :]:
             self._append(self._drawn(unit))
         if self.paths is None:

@@ -153,7 +153,9 @@ class ItemJudge(ReadingJudge):
     def _expect_missing(self, selection: Rows, values: Floats) -> None:
         """Add the expected gain of items that cannot be judged to ``values``, in place, shape (n_selected_queries,).
 
-        This is for queries sampled with certainty only: for other queries the population total already includes it.
+        Only queries sampled with certainty need it: the model's total over all queries, to which the estimator adds
+        weighted residuals, holds it for the others. An item contributes its weight in
+        the value (`open_contrast`) times its expected gain.
         """
         if not self._lacks_any:
             return

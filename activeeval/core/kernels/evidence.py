@@ -35,7 +35,7 @@ def add_up(owners, selected, queries, totals, sums, starts, n_queries, n_items):
         The selected queries, with their judged places.
     queries : ReadingQueries
     totals : array, shape (rows, 1 + k)
-        Value y and k regressors z of each selected query.
+        Value y of each selected query in its first column; the other k columns are not read here.
     sums : array, shape (n_samples, 5 + k)
         Out, over certain queries, with p the share of a query in the mean: their number, Σ p, Σ p y, Σ p L² with L the
         value including known grades, Σ p s² with s the value of the known grades, and from column FIRST on Σ p z.
