@@ -194,22 +194,9 @@ class StoredCampaign(CampaignWork):
     ) -> AuditResult:
         """Audit graders (LLMs or other models) against the campaign's judgments.
 
-        Parameters
-        ----------
-        graders : path, frame, dict or Grades, a list of them, or a dict of names to them
-        measure : str or measure, or a list of them, optional
-        questions : sequence of {"difference", "run", "versus"}
-            By default, as for the measure, those of the sample.
-        scope : {"pool", "population"}
-            These queries, or all queries that they are a sample of.
-        confidence : float
-        as_of : int, optional
-            Sequence number of the last event of the log that counts; by default all count.
-
-        Raises
-        ------
-        StateError
-            If no block (part of the sample) is complete.
+        `measure` and `questions` are by default those of the sample; the intervals of `scope` pool are about these
+        queries, else about those like them; `as_of` is the number of the last event that counts, by default all count.
+        Raise StateError if no block (part of the sample) is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
         options: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}

@@ -69,7 +69,7 @@ class Record(RequestedUnits):
     def ask_all(self) -> None:
         """Request all units (items judged at once) that are known so far.
 
-        With adaptive depth (`paths`) later units depend on labels; otherwise one more request marks the sample as drawn.
+        With adaptive depth (`paths`) later units depend on labels; otherwise one more request records the end.
         """
         for unit in self.planned[len(self._labels.units) :]:
             self._append(self._drawn(unit))
