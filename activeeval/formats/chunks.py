@@ -35,7 +35,7 @@ def ruled_run(run: Run) -> Run:
         columns: dict[str, Any] = {"scores": run.scores[rows], "ranks": run.ranks[rows], "notes": (*run.notes, note)}
         run = replace(run, query_ids=run.query_ids[rows], doc_ids=texts, **columns)
     if not held.leave_out_self:
-        first = np.flatnonzero(np.isin(run.ranks, (0, 1)))
+        first = np.flatnonzero(run.ranks == run.ranks.min())
         n_own = int(_are_own(run.query_ids[first], run.doc_ids[first]).sum())
         note = Note("own documents", {"source": run.source, "n": n_own})
         return replace(run, notes=(*run.notes, note)) if n_own else run
