@@ -25,7 +25,6 @@ from activeeval.formats.files import FileStamp
 from activeeval.formats.graders.books import document_sheet
 from activeeval.formats.pooling import TablePool, pool_from_tables
 from activeeval.formats.reading_rules import rules
-from activeeval.formats.subtopics import SUBTOPIC, SubtopicQrels, of_subtopics
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.cells import tiny_texts
 from activeeval.formats.tables.read_tables import frame_sheet, json_sheet, pair_sheet, read_sheet
@@ -41,8 +40,7 @@ QUERY = ("query_id", "q_id", "qid")
 DOCUMENT = ("doc_id", "docno", "docid")
 GRADE = ("relevance", "label", "grade", "score")
 SCORE = ("score",)
-_OF_SUBTOPICS = ("query", "subtopic", "document")
-_NOT_JUDGED = -1
+NOT_JUDGED = -1
 """Grade of an unjudged item, as in TREC qrels."""
 _TOLERANCE = 1e-6
 
@@ -65,48 +63,9 @@ def load_qrels(source: Any) -> Qrels:
         return source
     if isinstance(source, (str, os.PathLike)) and not kind_of(source):
         return read_qrels(source)
-    sheet = _sheet(source, "judgments", "relevance")
-    grades = sheet.grades(sheet.column("grade", GRADE), empty=_NOT_JUDGED)
+    sheet = source_sheet(source, "judgments", "relevance")
+    grades = sheet.grades(sheet.column("grade", GRADE), empty=NOT_JUDGED)
     return Qrels(*_pairs(sheet), grades, sheet.source, notes=sheet.notes)
-
-
-def load_subtopics(source: Any) -> SubtopicQrels:
-    r"""Load judgments of subtopics from a path or a data frame.
-
-    Parameters
-    ----------
-    source : path or frame
-        TREC text, whose second column is the subtopic, or a table as of `load_qrels` with a column subtopic_id,
-        subtopic, intent or iteration.
-
-    Raises
-    ------
-    InputError
-        If there are no subtopics, a document has two grades for one, or a grader wrote the table.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     qrels = pathlib.Path(folder, "qrels.txt")
-    ...     _ = qrels.write_text("q 1 a 1\nq 2 a 0\nq 2 b 1\n")
-    ...     judgments = load_subtopics(qrels)
-    >>> judgments.doc_ids.tolist(), judgments.grades, judgments.subtopics
-    (['a', 'b'], array([1, 1]), array([0, 1, 1]))
-    """
-    if isinstance(source, (str, os.PathLike)) and not kind_of(source):
-        columns = read_columns(source, "qttn", "query subtopic document grade")
-        queries, subtopics, docs = columns.texts
-        return of_subtopics(columns.path, (queries, subtopics, docs), columns.grades(0), columns.fail)
-    from activeeval.formats.judgments.machines import check_of_people
-
-    sheet = _sheet(source, "judgments", "relevance")
-    check_of_people(sheet.plainly_named())
-    names = [sheet.column(what, of) for what, of in zip(_OF_SUBTOPICS, (QUERY, SUBTOPIC, DOCUMENT), strict=True)]
-    grades = sheet.grades(sheet.column("grade", GRADE), empty=_NOT_JUDGED)
-    queries, subtopics, docs = map(sheet.texts, names)
-    ids = (queries, subtopics, docs)
-    return of_subtopics(sheet.source, ids, grades, lambda row, problem: sheet.fail(row, names[2], problem))
 
 
 def load_run(source: Any) -> Run:
@@ -136,7 +95,7 @@ def load_run(source: Any) -> Run:
 
 def _table_run(source: Any) -> Run:
     """Load a run from a table on file or in memory."""
-    sheet = _sheet(source, "run", "score")
+    sheet = source_sheet(source, "run", "score")
     column = sheet.column("score", SCORE)
     scores = sheet.floats(column)
     query_ids, doc_ids = _pairs(sheet)
@@ -175,7 +134,7 @@ def load_probabilities(source: Any) -> Probabilities:
     FormatError
         Names the first row that is not a distribution: not finite, negative, or a sum off 1 by more than 1e-6.
     """
-    sheet = _sheet(source, "probabilities", "")
+    sheet = source_sheet(source, "probabilities", "")
     names = distribution_columns(sheet)
     if not names or names != [f"p{y}" for y in range(len(names))]:
         present = ", ".join(sheet.columns)
@@ -243,7 +202,7 @@ def read_costs(path: PathLike) -> Costs:
     return Costs(values, query_ids, doc_ids, name)
 
 
-def _sheet(source: Any, what: str, value_name: str) -> Sheet:
+def source_sheet(source: Any, what: str, value_name: str) -> Sheet:
     """Convert a path, a dict of dicts or a data frame to a sheet with at least one row and this library's columns."""
     if isinstance(source, (str, os.PathLike)):
         return _file_sheet(source, value_name)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 SUBTOPIC = ("subtopic_id", "subtopic", "intent", "iteration")
 """Names of the column of subtopics in tables."""
-_MEASURES = "alpha_nDCG and ERR_IA score by subtopics"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -47,7 +46,7 @@ class SubtopicQrels(Qrels):
 
 def told_subtopics(first: str, again: str) -> str:
     """Format the end of a message on a repeated document that may have two subtopics."""
-    return f". If {shown(first)} and {shown(again)} are subtopics: {_MEASURES}"
+    return f". If {shown(first)} and {shown(again)} are subtopics, score by alpha_nDCG or ERR_IA"
 
 
 def of_subtopics(
@@ -70,8 +69,8 @@ def of_subtopics(
     queries, subtopics, docs = ids
     names, numbers = distinct_texts(subtopics)
     if names.size == 1:
-        problem = f"all rows have {shown(names[0])} for the subtopic, expected query, subtopic, document and grade"
-        raise FormatError(source, None, f"{problem}: {_MEASURES}")
+        expected = "expected rows of query, subtopic, document and grade, which alpha_nDCG and ERR_IA need"
+        raise FormatError(source, None, f"the subtopic is {shown(names[0])} in every row, {expected}")
     places = first_places(distinct_texts(queries)[1], docs)
     cells = places * names.size + numbers
     _, firsts = np.unique(cells, return_index=True)

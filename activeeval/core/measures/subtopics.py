@@ -100,9 +100,9 @@ class SubtopicMeasure(_RankedMeasure):
         rows = np.flatnonzero(labels.ratings >= self.rel)
         owners = pool.item_queries[labels.rated[rows]]
         rows, owners = rows[order := np.argsort(owners, kind="stable")], owners[order]
-        queries, starts = np.unique(owners, return_index=True)
-        for query, of_query in zip(queries.tolist(), np.split(rows, starts[1:]), strict=True):
-            begin, end = pool.query_offsets[query : query + 2]
+        bounds = np.searchsorted(owners, np.arange(pool.n_queries + 1))
+        for query in np.unique(owners).tolist():
+            of_query, (begin, end) = rows[slice(*bounds[query : query + 2])], pool.query_offsets[query : query + 2]
             _, columns = np.unique(labels.subtopics[of_query], return_inverse=True)
             covers = np.zeros((end - begin, columns.max() + 1), dtype=np.bool_)
             covers[labels.rated[of_query] - begin, columns.ravel()] = True

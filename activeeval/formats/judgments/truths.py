@@ -13,7 +13,7 @@ from activeeval.core.judgments.table import Judgments
 from activeeval.core.pool.keyed import Qrels
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.judgments.from_files import labels_of, read
-from activeeval.formats.loading import load_subtopics
+from activeeval.formats.judgments.subtopic_files import load_subtopics
 
 
 @singledispatch
