@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from activeeval.core.checks import one_of
 from activeeval.core.errors import InputError, shown, unseen_difference
 from activeeval.core.pool import QueryPool, Rankings
-from activeeval.core.pool.keyed import POOLED, Qrels
+from activeeval.core.pool.grades import POOLED
+from activeeval.core.pool.keyed import Qrels
 from activeeval.core.pool.keys import (
     distinct_runs,
     first_places,

@@ -91,7 +91,10 @@ def test_bad_text_is_refused_in_a_line(tmp_path, rows, message):
     [
         ({"query_id": ["q"], "doc_id": ["a"], "grade": [1]}, "no subtopic column in: query_id, doc_id, grade"),
         ({name: ["q", "q"] for name in COLUMNS[:3]} | {"grade": [1, 1]}, "the subtopic is 'q' in every row"),
-        ({"query_id": ["q"], "subtopic": ["1"], "doc_id": ["a"], "grade": [1], "judge_kind": ["machine"]}, "grades"),
+        (
+            {"query_id": ["q"], "subtopic": ["1"], "doc_id": ["a"], "grade": [1], "judge_kind": ["machine"]},
+            "a grader's grades",
+        ),
     ],
 )
 def test_bad_tables_are_refused(frame, message):
@@ -117,7 +120,7 @@ def test_a_repeated_document_may_have_subtopics(tmp_path):
 
 def test_a_repeated_document_of_one_iteration_has_none(tmp_path):
     (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 a 0\n")
-    with pytest.raises(InputError, match="expected it once$"):
+    with pytest.raises(InputError, match=r"expected it once$"):
         load_qrels(tmp_path / "qrels.txt")
 
 

@@ -20,7 +20,7 @@ from activeeval.core.measures.named import needed_cutoff, relevance_rule
 from activeeval.core.measures.ranked import _RankedMeasure
 from activeeval.core.measures.ranking_checks import checked_cutoff
 from activeeval.core.pool import QueryPool, Rankings
-from activeeval.core.pool.keyed import POOLED
+from activeeval.core.pool.grades import POOLED
 from activeeval.core.types import Bools, Floats, Ints
 
 _SMALL = 1e-5

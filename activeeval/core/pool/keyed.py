@@ -18,8 +18,6 @@ from activeeval.core.results import Caution, Note
 from activeeval.core.types import Floats, Ints
 
 _LARGEST_WHOLE = 2.0**53
-POOLED = -2
-"""Grade of a pool's item that the judgments list without a grade; an item that they do not list has -1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from activeeval import QueryPool, Rankings, parse_measure, score
 from activeeval.core.errors import InputError
 from activeeval.core.measures import CountMeasure, SoftLabels, check_sampled
 from activeeval.core.measures.labels import LabelsLike
-from activeeval.core.pool.keyed import POOLED
+from activeeval.core.pool.grades import POOLED
 
 OF_TREC_EVAL = {
     "Rprec": ir_measures.Rprec,
