@@ -128,3 +128,9 @@ def test_measures_with_and_without_subtopics_are_scored_apart(tmp_path):
     (tmp_path / "qrels.txt").write_text(lines(ROWS))
     with pytest.raises(InputError, match="judgments are of subtopics for all measures or for none: score them apart"):
         score(tmp_path / "qrels.txt", {"run": RUN}, ["ERR_IA@5", "P@5"])
+
+
+def test_rules_that_change_documents_are_refused(tmp_path):
+    (tmp_path / "qrels.txt").write_text(lines(ROWS))
+    with pytest.raises(InputError, match="judgments of subtopics are read as they are"):
+        score(tmp_path / "qrels.txt", {"run": RUN}, "ERR_IA@5", leave_out_self=True)

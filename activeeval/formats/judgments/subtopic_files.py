@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from activeeval.core.errors import InputError
 from activeeval.formats.file_kinds import kind_of
 from activeeval.formats.judgments.machines import check_of_people
 from activeeval.formats.loading import DOCUMENT, GRADE, NOT_JUDGED, QUERY, source_sheet
+from activeeval.formats.reading_rules import rules
 from activeeval.formats.subtopics import SUBTOPIC, SubtopicQrels, of_subtopics
 from activeeval.formats.text.columns import read_columns
 
@@ -26,7 +28,8 @@ def load_subtopics(source: Any) -> SubtopicQrels:
     Raises
     ------
     InputError
-        If there are no subtopics, a document has two grades for one, or a grader wrote the table.
+        If there are no subtopics, a document has two grades for one, a grader wrote the table, or documents are to be
+        collapsed or left out by their ids.
 
     Examples
     --------
@@ -38,6 +41,8 @@ def load_subtopics(source: Any) -> SubtopicQrels:
     >>> judgments.doc_ids.tolist(), judgments.grades, judgments.subtopics
     (['a', 'b'], array([1, 1]), array([0, 1, 1]))
     """
+    if rules().collapse or rules().leave_out_self:
+        raise InputError("judgments of subtopics are read as they are: leave out `collapse` and `leave_out_self`")
     if isinstance(source, (str, os.PathLike)) and not kind_of(source):
         columns = read_columns(source, "qttn", "query subtopic document grade")
         queries, subtopics, docs = columns.texts
