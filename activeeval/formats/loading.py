@@ -40,7 +40,7 @@ QUERY = ("query_id", "q_id", "qid")
 DOCUMENT = ("doc_id", "docno", "docid")
 GRADE = ("relevance", "label", "grade", "score")
 SCORE = ("score",)
-_NOT_JUDGED = -1
+NOT_JUDGED = -1
 """Grade of an unjudged item, as in TREC qrels."""
 _TOLERANCE = 1e-6
 
@@ -63,8 +63,8 @@ def load_qrels(source: Any) -> Qrels:
         return source
     if isinstance(source, (str, os.PathLike)) and not kind_of(source):
         return read_qrels(source)
-    sheet = _sheet(source, "judgments", "relevance")
-    grades = sheet.grades(sheet.column("grade", GRADE), empty=_NOT_JUDGED)
+    sheet = source_sheet(source, "judgments", "relevance")
+    grades = sheet.grades(sheet.column("grade", GRADE), empty=NOT_JUDGED)
     return Qrels(*_pairs(sheet), grades, sheet.source, notes=sheet.notes)
 
 
@@ -95,7 +95,7 @@ def load_run(source: Any) -> Run:
 
 def _table_run(source: Any) -> Run:
     """Load a run from a table on file or in memory."""
-    sheet = _sheet(source, "run", "score")
+    sheet = source_sheet(source, "run", "score")
     column = sheet.column("score", SCORE)
     scores = sheet.floats(column)
     query_ids, doc_ids = _pairs(sheet)
@@ -134,7 +134,7 @@ def load_probabilities(source: Any) -> Probabilities:
     FormatError
         Names the first row that is not a distribution: not finite, negative, or a sum off 1 by more than 1e-6.
     """
-    sheet = _sheet(source, "probabilities", "")
+    sheet = source_sheet(source, "probabilities", "")
     names = distribution_columns(sheet)
     if not names or names != [f"p{y}" for y in range(len(names))]:
         present = ", ".join(sheet.columns)
@@ -202,7 +202,7 @@ def read_costs(path: PathLike) -> Costs:
     return Costs(values, query_ids, doc_ids, name)
 
 
-def _sheet(source: Any, what: str, value_name: str) -> Sheet:
+def source_sheet(source: Any, what: str, value_name: str) -> Sheet:
     """Convert a path, a dict of dicts or a data frame to a sheet with at least one row and this library's columns."""
     if isinstance(source, (str, os.PathLike)):
         return _file_sheet(source, value_name)

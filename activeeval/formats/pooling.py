@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from activeeval.core.checks import one_of
 from activeeval.core.errors import InputError, shown, unseen_difference
 from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.pool.grades import POOLED
 from activeeval.core.pool.keyed import Qrels
 from activeeval.core.pool.keys import (
     distinct_runs,
@@ -23,6 +25,9 @@ from activeeval.core.pool.texts import Texts, joined_texts, offsets_of
 from activeeval.core.results import Caution, Note
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.text.trec import Run
+
+if TYPE_CHECKING:
+    from activeeval.core.measures import SubtopicLabels
 
 TIES = ("id", "rank", "input")
 NO_RELEVANT = ("zero", "skip")
@@ -48,6 +53,10 @@ class TablePool:
         For each run, the number of its queries that the pool lacks.
     notes : tuple of Note
         Notes of the readers of the judgments and the runs.
+    pooled : ndarray of int64
+        Positions of the items that the judgments list without a grade.
+    by_subtopics : SubtopicLabels or None
+        Grades of the items for subtopics.
     """
 
     pool: QueryPool
@@ -57,6 +66,17 @@ class TablePool:
     n_missing: list[int]
     n_ignored: list[int]
     notes: tuple[Note | Caution, ...] = ()
+    pooled: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    by_subtopics: SubtopicLabels | None = None
+
+    @property
+    def labels(self) -> Ints | SubtopicLabels:
+        """Labels to score by: grades, `POOLED` for the items listed without one, or grades for subtopics."""
+        if self.by_subtopics is not None or not self.pooled.size:
+            return self.grades if self.by_subtopics is None else self.by_subtopics
+        labels = self.grades.copy()
+        labels[self.pooled] = POOLED
+        return labels
 
     @property
     def has_relevant(self) -> NDArray[np.bool_]:
@@ -74,9 +94,21 @@ class TablePool:
             pool=pool,
             grades=self.grades[items],
             scores=self.scores[:, items],
+            pooled=np.flatnonzero(np.isin(items, self.pooled)),
             rankings=rankings,
             n_missing=n_missing,
         )
+
+    def condensed(self) -> TablePool:
+        """Leave unjudged items out of every list, and note their number."""
+        rankings = []
+        for ranking in self.rankings:
+            is_judged = self.grades[ranking.items] >= 0
+            counts = np.bincount(self.pool.item_queries[ranking.items[is_judged]], minlength=self.pool.n_queries)
+            rankings.append(Rankings(self.pool, offsets_of(counts), ranking.items[is_judged]))
+        of = sum(ranking.items.size for ranking in self.rankings)
+        note = Note("condensed", {"n": of - sum(ranking.items.size for ranking in rankings), "of": of})
+        return replace(self, rankings=rankings, notes=(*self.notes, note))
 
     def with_rule(self, no_relevant: str) -> TablePool:
         """Apply a rule of `NO_RELEVANT` to queries without any relevant document, and note their number.
@@ -159,9 +191,10 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         pairs += [(1, t) for t in range(2, n_defining)]
     for pair in pairs:
         _check_shared(tables, rows, items, pool, pair)
-    grades = np.full(pool.n_items, -1, dtype=np.int64)
+    grades, pooled = np.full(pool.n_items, -1, dtype=np.int64), np.empty(0, dtype=np.int64)
     if qrels is not None:
         grades[items[0]] = qrels.grades[rows[0].table_rows]
+        pooled = items[0][grades[items[0]] < 0]
         np.maximum(grades, -1, out=grades)
         rows, items = rows[1:], items[1:]
     scores = np.full((len(runs), pool.n_items), np.nan)
@@ -177,6 +210,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         [pool.n_queries - n for n in n_held],
         [len(part.names) - n for part, n in zip(rows, n_held, strict=True)],
         tuple(note for table in tables for note in table.notes),
+        pooled,
     )
 
 

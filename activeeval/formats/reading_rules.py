@@ -21,6 +21,7 @@ ROLES = {
     "rank": "rank",
     "value": "value",
     "segment": "segment",
+    "subtopic": "subtopic_id",
 }
 """What users call a column in ``--columns`` -> its name in this library."""
 _REGEX = re.compile(r"[\\^$.|?*+()\[\]{}]")

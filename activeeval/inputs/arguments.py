@@ -124,7 +124,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     "grade_names": _names_of_grades,
     **dict.fromkeys(("leave_out_self",), flag),
     "collapse": text,
-    **dict.fromkeys(("force", "later", "tie", "expected", "ahead"), flag),
+    **dict.fromkeys(("force", "later", "tie", "expected", "ahead", "condensed"), flag),
     **dict.fromkeys(("cost", "traffic", "path", "sheet", "url", "documents", "guidelines", "out"), file_name),
     **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock", "replace", "adjudicate", "strict_order"), flag),
     **dict.fromkeys(("pilot", "last"), file_name),

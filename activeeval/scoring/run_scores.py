@@ -11,7 +11,7 @@ import numpy as np
 
 from activeeval.core.estimation.first_phase import all_values, compare_drawn
 from activeeval.core.estimation.significance import MeanSummary, PairedComparison, compare_scores, mean_interval
-from activeeval.core.judgments.judging import judging_of
+from activeeval.core.judgments.judging import SUBTOPICS, judging_of
 from activeeval.core.measures import Judged, Measure, SampledMeasure, Target, shown_name
 from activeeval.core.pool import QueryPool, Rankings
 from activeeval.core.results import Caution, Note
@@ -19,6 +19,7 @@ from activeeval.core.types import Floats
 from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.formats.judgments.truths import judged_labels
 from activeeval.formats.loading import TablePool, load_tables, pool_from_tables
+from activeeval.formats.subtopics import SubtopicQrels
 from activeeval.formats.suffixes import check_one_stdin
 from activeeval.inputs.traffic import drawn_queries_of, left_out
 from activeeval.report.cautions import NO_RELEVANT
@@ -92,20 +93,24 @@ def read_tables(
     machine_is_truth: bool = False,
     no_relevant: str = "zero",
     queries: Any = None,
+    condensed: bool = False,
 ) -> TablePool:
-    """Read judgments (or top-k truths, for measures of those) and runs into one pool.
+    """Read judgments (of subtopics, or top-k truths, for measures of those) and runs into one pool.
 
     Parameters
     ----------
     no_relevant : {"zero", "skip"}
         Rule for queries without any relevant document; see `TablePool.with_rule`.
+    condensed : bool
+        Leave unjudged items out of the lists.
     queries : path or DrawnQueries, optional
         Queries drawn from a log, which they then represent; or a table of ids and texts, for judgments that name
         queries by their texts.
     """
     check_one_stdin([qrels, *runs])
     judging = judging_of(measures)
-    source = held_or_read(qrels, machine_is_truth=True) if machine_is_truth else qrels
+    is_read = machine_is_truth and judging != SUBTOPICS
+    source = held_or_read(qrels, machine_is_truth=True) if is_read else qrels
     if queries is not None:
         from activeeval.formats.judgments.query_names import by_query_ids
 
@@ -113,16 +118,17 @@ def read_tables(
     judgments, read = load_tables(partial(judged_labels, judging, source), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
     judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))
-    # shares of judged items do not depend on relevance
+    tables = tables.condensed() if condensed else tables
     if no_relevant != "zero" or not all(isinstance(measure, Judged) for measure in measures):
-        tables = tables.with_rule(no_relevant)
+        tables = tables.with_rule(no_relevant)  # shares of judged items do not depend on relevance
+    tables = judgments.labelled(tables) if isinstance(judgments, SubtopicQrels) else tables
     return tables if queries is None else _for_log(tables, queries)
 
 
 def score_run(tables: TablePool, run: int, measure: Measure, confidence: float = 0.95) -> RunScores:
     """Score the ``run``-th run of a table pool by one measure, with an interval for its mean."""
     ranking = tables.rankings[run]
-    values = measure.score(tables.pool, tables.grades, ranking)
+    values = measure.score(tables.pool, tables.labels, ranking)
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
     has_list, drawn = ranking.lengths > 0, all_values(tables.pool, values)
     lists = ranking if measure.cutoff is None else ranking.cut_at(measure.cutoff)

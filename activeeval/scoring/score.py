@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 from activeeval.core.answers import Answer
 from activeeval.core.checks import brief, check_names
 from activeeval.core.errors import InputError, did_you_mean
+from activeeval.core.judgments.judging import SUBTOPICS, judging_of
 from activeeval.core.results import Caution, Interval
 from activeeval.core.types import Floats
 from activeeval.formats.loading import load_run
@@ -251,6 +252,8 @@ class ScoreOptions(TypedDict, total=False):
         texts, for judgments that name queries by their texts.
     no_relevant : {"zero", "skip"}
         Value of a query without any relevant document: 0 as in trec_eval (the default), or left out.
+    condensed : bool
+        Leave documents without a judgment out of every list before it is scored; by default they keep their ranks.
     columns, leave_out_self, collapse
         Rules for reading tables, runs and judgments; see `activeeval.formats.reading_rules.reading`.
     """
@@ -264,6 +267,7 @@ class ScoreOptions(TypedDict, total=False):
     columns: Mapping[str, str]
     leave_out_self: bool
     collapse: str
+    condensed: bool
 
 
 @checked
@@ -327,15 +331,16 @@ def _scored(
     run_list = listed(runs)
     kind = kind_of_frame(judgments, *run_list)
     sources, stated_names = runs_of(runs, names)
-    labels = judgments_in(judgments)
     chosen, _ = measures_of(measures)
     parsed = [asked_measure(measure) if isinstance(measure, str) else measure for measure in chosen]
+    labels = judgments if judging_of(parsed) == SUBTOPICS else judgments_in(judgments)
     loaded = [load_run(run) for run in sources]
     of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
     systems = checked_names(stated_names, len(loaded)) or of_files
     queries = options.get("queries")
-    queries = queries if queries is None or is_path(queries) else drawn_of(queries)
-    how_read: dict[str, Any] = {"no_relevant": options.get("no_relevant", "zero"), "queries": queries}
+    how_read: dict[str, Any] = {"condensed": options.get("condensed", False)}
+    how_read |= {"queries": queries if queries is None or is_path(queries) else drawn_of(queries)}
+    how_read |= {"no_relevant": options.get("no_relevant", "zero")}
     tables = read_tables(labels, loaded, parsed, options.get("ties", "id"), **how_read)
     warn_of([("", [note for note in tables.notes if isinstance(note, Caution)])])
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]

@@ -479,8 +479,9 @@ def test_where_no_bound_is_known_a_line_says_so(call):
     [
         (
             ("--unjudged-bounds", "--versus", "b.run"),
-            "--unjudged-bounds takes each run alone: leave out --versus, -q and --per-query",
+            "--unjudged-bounds takes each run alone, with unjudged items: leave out --versus",
         ),
+        (("--unjudged-bounds", "--condensed"), "leave out --versus, -q, --per-query and --condensed"),
         (("--more", "5"), "--more goes with --unjudged-bounds"),
         (("--max-grade", "5"), "--max-grade goes with --unjudged-bounds"),
     ],
@@ -494,3 +495,30 @@ def test_a_scale_below_a_judgment_is_one_line(call):
     done = call("score", "q.qrels", "a.run", "P@5", "--unjudged-bounds", "--max-grade", "1")
     assert (done.code, done.out) == (1, "")
     assert "--max-grade: a judgment is 3, above the largest grade of the scale, 1" in done.err
+
+
+def test_condensed_lists_are_those_without_unjudged_items_and_a_line_counts_these(call, folder):
+    judged = {tuple(line.split()[::2]) for line in (folder / "q.qrels").read_text().splitlines() if line[-2:] != "-1"}
+    lines = (folder / "a.run").read_text().splitlines()
+    kept = [line for line in lines if tuple(line.split()[::2][:2]) in judged]
+    assert 0 < len(kept) < len(lines)
+    write_lines(folder / "kept.run", kept)
+    names = ("nDCG@5", "P@5", "Rprec", "F1@5")
+    condensed = call("score", "q.qrels", "a.run", *names, "--condensed", "-o", "jsonl")
+    values = [row["value"] for row in json_rows(call("score", "q.qrels", "kept.run", *names, "-o", "jsonl").out)]
+    assert [row["value"] for row in json_rows(condensed.out)] == pytest.approx(values, abs=1e-12)
+    assert {row["judged"] for row in json_rows(condensed.out)} == {1.0}
+    queries = {line.split()[0] for line in (folder / "q.qrels").read_text().splitlines()}
+    of = [line for line in lines if line.split()[0] in queries]
+    n_left = len(of) - sum(line.split()[0] in queries for line in kept)
+    said = f"{n_left:,} of {len(of):,} ranked items have no judgment: left out of the lists (--condensed)"
+    assert said in " ".join(condensed.err.split())
+    assert "earn nothing" not in condensed.err
+
+
+@pytest.mark.parametrize("measure", ["Rprec", "Bpref", "infAP", "F1@5", "R_cap@5", "alpha_nDCG@5", "ERR_IA@5"])
+def test_measures_for_scores_alone_are_not_sampled_for(call, measure):
+    done = call("sample", "--run", "a.run", "--measure", measure, "--budget", "9", "--out", "x", "--sheet", "x.csv")
+    assert done.code == 1
+    assert "can be scored but not sampled for" in done.err
+    assert "choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP" in " ".join(done.err.split())

@@ -160,6 +160,16 @@ GRADES = ByGrades()
 """The default form of judging."""
 
 
+class BySubtopics(ByGrades):
+    """Judging in which each item gets a grade for each subtopic of its query; lists can only be scored by it."""
+
+    __slots__ = ()
+    name: ClassVar[str] = "subtopics"
+
+
+SUBTOPICS = BySubtopics()
+
+
 @dataclass(frozen=True, slots=True)
 class ByComparisons(Judging):
     """Judging in which comparisons of two documents at a time find the k best of each query; labels are κ-grades.
@@ -259,12 +269,19 @@ def judging_of(measures: Iterable[Any]) -> Judging:
     Raises
     ------
     InputError
-        If some measures use grades and others a top k, or if their k differ.
+        If some measures use grades and others a top k or subtopics, or if their k differ.
     """
     listed = list(measures)
-    kinds = {ByComparisons(measure.k) if getattr(measure, "is_judged_whole", False) else GRADES for measure in listed}
+    kinds = {
+        ByComparisons(measure.k)
+        if getattr(measure, "is_judged_whole", False)
+        else (SUBTOPICS if getattr(measure, "needs_subtopics", False) else GRADES)
+        for measure in listed
+    }
     if len(kinds) > 1:
         names = ", ".join(map(str, listed))
+        if SUBTOPICS in kinds:
+            raise InputError(f"{names}: judgments are of subtopics for all measures or for none: score them apart")
         raise InputError(f"{names}: a sample is judged by grades, or by the top k with one k for all measures")
     return kinds.pop() if kinds else GRADES
 

@@ -1,3 +1,4 @@
+from activeeval.core.measures.counted import CountMeasure as CountMeasure
 from activeeval.core.measures.families import Additive as Additive, Cascade as Cascade
 from activeeval.core.measures.labels import LabelsLike as LabelsLike, SoftLabels as SoftLabels
 from activeeval.core.measures.named import (
@@ -12,6 +13,7 @@ from activeeval.core.measures.named import (
 from activeeval.core.measures.parsing import parse_measure as parse_measure
 from activeeval.core.measures.rank_gains import RankGains as RankGains
 from activeeval.core.measures.ranked import AP as AP, NDCG as NDCG, Judged as Judged, Recall as Recall
+from activeeval.core.measures.subtopics import SubtopicLabels as SubtopicLabels, SubtopicMeasure as SubtopicMeasure
 from activeeval.core.measures.target import (
     Measure as Measure,
     SampledMeasure as SampledMeasure,

@@ -6,19 +6,23 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from activeeval.core.checks import LARGEST_GRADE, brief
 from activeeval.core.errors import InputError, did_you_mean
+from activeeval.core.measures.counted import CountMeasure
 from activeeval.core.measures.families import Additive
 from activeeval.core.measures.gains_and_discounts import Exponential, log_discount
 from activeeval.core.measures.named import DCG, ERR, RBP, RR, Precision, Success, gain_rule
 from activeeval.core.measures.rank_gains import RankGains
 from activeeval.core.measures.ranked import AP, NDCG, Judged, Recall
+from activeeval.core.measures.subtopics import SubtopicMeasure
 from activeeval.core.measures.target import Measure
 from activeeval.core.measures.top_k import kERR, kNDCG
 
 _FORMULATIONS = {"log2": "linear", "exp-log2": "exp"}
+_COUNTED = ("Rprec", "R_cap", "F1", "Bpref", "infAP")
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "nDCG": ("dcg", "gains"),
     "DCG": ("dcg", "gains"),
@@ -34,6 +38,8 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "kERR": ("k",),
     "Additive": ("gains", "dcg", "discounts"),
     "RankGains": ("gains",),
+    **dict.fromkeys((*_COUNTED, "ERR_IA"), ("rel",)),
+    "alpha_nDCG": ("alpha", "rel"),
 }
 _SPELLINGS = {
     "ndcg": ("nDCG", {"dcg": "log2"}),
@@ -60,6 +66,11 @@ _SPELLINGS = {
     "knDCG": ("kNDCG", {}),
     "kndcg": ("kNDCG", {}),
     "kerr": ("kERR", {}),
+    **dict.fromkeys(("RPrec", "rprec", "r_precision"), ("Rprec", {})),
+    **dict.fromkeys(("BPref", "bpref"), ("Bpref", {})),
+    **dict.fromkeys(("InfAP", "infap"), ("infAP", {})),
+    **dict.fromkeys(("f1", "SetF", "set_F"), ("F1", {})),
+    "recall_cap": ("R_cap", {}),
 }
 _LONGEST_CUTOFF = 9
 
@@ -78,12 +89,14 @@ class _Parameters:
     p: Any = 0.8
     rel: Any = 1
     k: Any = 10
+    alpha: Any = 0.5
 
 
-_TEXT = re.compile(r"\s*(?P<name>[A-Za-z][A-Za-z_]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<cutoff>\S+))?\s*")
+_TEXT = re.compile(r"\s*(?P<name>[Ff]1|[A-Za-z][A-Za-z_]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<cutoff>\S+))?\s*")
 # A point separates the cutoff only for trec_eval's own names: in rbp.95 it is a decimal point.
 _TREC_CUTOFF = re.compile(r"(?P<name>[A-Za-z_]+?(?=_)|P|recall|success|ndcg_cut|map_cut)[_.](?P<cutoff>\d+)")
 _KAPPA = re.compile(r"^\s*κ[-_]?")
+_OF_SUBTOPICS = re.compile(r"^\s*(?:(?:α|alpha)[-_](n)|(ERR)-(?=IA))")
 _RANX_RBP = re.compile(r"rbp\.(?P<digits>\d+)")
 
 
@@ -93,9 +106,10 @@ def parse_measure(text: str) -> Measure:
     Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}), ERR (max_rel), RBP
     (p, rel), P, R, Success, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any sum of gains over
     ranks, RankGains (gains=[[…],[…]]), gains by rank; kNDCG and kERR (k) of a top-k truth, also written κ-NDCG and
-    κ-ERR. The spellings of trec_eval (``ndcg_cut_10``, ``recall.10``) and ranx (``ndcg_burges@10``, ``hit_rate@5``)
-    are accepted too. Plain nDCG has linear gains, plain DCG exponential gains; ``str`` of the result prints every
-    parameter.
+    κ-ERR. For scores only: Rprec, Bpref, infAP, F1 (also SetF) and R_cap (rel), recall that divides by at most the
+    cutoff, as in BEIR; of judgments of subtopics alpha_nDCG (alpha, rel) and ERR_IA (rel). The spellings of trec_eval
+    (``ndcg_cut_10``, ``recall.10``) and ranx (``ndcg_burges@10``, ``hit_rate@5``) are accepted too. Plain nDCG has
+    linear gains, plain DCG exponential gains; ``str`` of the result prints every parameter.
 
     The text can come from an untrusted source, so no file is opened: ``@FILE`` raises an error.
     `activeeval.inputs.file_names.asked_measure` accepts ``@FILE`` in a caller's own arguments.
@@ -119,7 +133,7 @@ def parse_measure(text: str) -> Measure:
         )
     if match := _RANX_RBP.fullmatch(text.strip()):
         return RBP(p=float(f"0.{match['digits']}"))
-    name, inside, cutoff_text = _split(_KAPPA.sub("k", text))
+    name, inside, cutoff_text = _split(_OF_SUBTOPICS.sub(_with_underscore, _KAPPA.sub("k", text)))
     name, preset = _SPELLINGS.get(name, (name, {}))
     if name not in _PARAMETERS:
         meant = did_you_mean(name, [*_PARAMETERS, *_SPELLINGS], lambda word: text.strip().replace(name, word, 1)[:99])
@@ -131,6 +145,11 @@ def parse_measure(text: str) -> Measure:
         return _BUILDERS[name](parameters, _cutoff(text, cutoff_text))
     except InputError as problem:
         raise InputError(f"measure {text!r:.100}: {problem}") from None
+
+
+def _with_underscore(match: re.Match[str]) -> str:
+    """Convert α-nDCG and ERR-IA, as ndeval writes them, to names."""
+    return "alpha_n" if match[1] else "ERR_"
 
 
 def _split(text: str) -> tuple[str, str, str | None]:
@@ -209,6 +228,11 @@ def _rbp(parameters: _Parameters, cutoff: int | None) -> Measure:
     return RBP(parameters.p, parameters.rel, _gains(parameters), cutoff)
 
 
+def _counted(name: str, parameters: _Parameters, cutoff: int | None) -> Measure:
+    """Build a measure of counts from parsed parameters."""
+    return CountMeasure(name, parameters.rel, cutoff)
+
+
 _BUILDERS: dict[str, Callable[[_Parameters, int | None], Measure]] = {
     "nDCG": lambda parameters, cutoff: NDCG(_gains(parameters) or "linear", cutoff),
     "DCG": lambda parameters, cutoff: DCG(_gains(parameters), cutoff),
@@ -224,4 +248,7 @@ _BUILDERS: dict[str, Callable[[_Parameters, int | None], Measure]] = {
     "Judged": lambda parameters, cutoff: Judged(cutoff),
     "kNDCG": lambda parameters, cutoff: kNDCG(parameters.k, cutoff),
     "kERR": lambda parameters, cutoff: kERR(parameters.k, cutoff),
+    **{name: partial(_counted, name) for name in _COUNTED},
+    "alpha_nDCG": lambda parameters, cutoff: SubtopicMeasure("alpha_nDCG", cutoff, parameters.alpha, parameters.rel),
+    "ERR_IA": lambda parameters, cutoff: SubtopicMeasure("ERR_IA", cutoff, rel=parameters.rel),
 }

@@ -100,10 +100,10 @@ AnyMeasure = TypeVar("AnyMeasure", bound=Measure)
 _AS_USUAL = {
     "DCG": "dcg='exp-log2'",
     "nDCG": "dcg='log2'",
-    **dict.fromkeys(("P", "R", "Success", "RR", "AP"), "rel=1"),
+    **dict.fromkeys(("P", "R", "Success", "RR", "AP", "Rprec", "R_cap", "F1", "Bpref", "infAP", "ERR_IA"), "rel=1"),
+    "alpha_nDCG": "alpha=0.5,rel=1",
     "RBP": "p=0.8,rel=1",
-    "kNDCG": "k=10",
-    "kERR": "k=10",
+    **dict.fromkeys(("kNDCG", "kERR"), "k=10"),
 }
 """Parameters that the name of a measure alone implies, as in `parse_measure`."""
 _WRITTEN = re.compile(r"(?P<name>\w+)\((?P<inside>.*)\)(?P<at>@\d+)?")

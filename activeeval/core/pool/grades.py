@@ -13,6 +13,9 @@ from activeeval.core.pool.id_checks import whole_grades
 from activeeval.core.pool.queries import QueryPool
 from activeeval.core.types import Ints, frozen
 
+POOLED = -2
+"""Grade of a pool's item that the judgments list without a grade; an item that they do not list has -1."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class PoolGrades:

@@ -93,6 +93,7 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     """Convert a table of grades to judgments; an item with an empty cell is waiting."""
     from activeeval.core.pool.keys import first_repeated_pair
     from activeeval.formats.loading import DOCUMENT, GRADE as KNOWN_GRADE, QUERY
+    from activeeval.formats.subtopics import SUBTOPIC, told_subtopics
 
     is_by_text = "query" in sheet.columns and not any(name in sheet.columns for name in QUERY)
     query = sheet.only_column("query", ("query",) if is_by_text else QUERY)
@@ -105,11 +106,13 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     if not {"judge", "judge_kind"}.isdisjoint(sheet.columns):
         words = sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows
     repeated = None if words is not None or rules().collapse else first_repeated_pair(queries, items)
-    if repeated is not None and not is_by_text and values[repeated[0]] == values[repeated[1]]:
+    subtopic = next((name for name in SUBTOPIC if name in sheet.columns), None)
+    if repeated is not None and (subtopic or (not is_by_text and values[repeated[0]] == values[repeated[1]])):
         # two different grades are reported later, by the policy that reduces them to a label
         first, again = repeated
         at = f"document {shown(items[again])} of query {shown(queries[again])}"
-        sheet.fail(again, doc, f"{at} is there twice, first at {sheet.place(first)}; expected it once")
+        hint = told_subtopics(*(sheet.texts(subtopic)[row] for row in repeated)) if subtopic else ""
+        sheet.fail(again, doc, f"{at} is there twice, first at {sheet.place(first)}; expected it once{hint}")
     judges, numbers = ((Judge("", kind),), None) if words is None else _judges(words, _kinds(sheet, kind))
     judgments = Judgments(
         query_ids=queries,

@@ -1,4 +1,4 @@
-"""Labels of a file for a way of judging: grades, or κ-grades of ranks for comparisons."""
+"""Labels of a file for a way of judging: grades, grades for subtopics, or κ-grades of ranks for comparisons."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from activeeval.core.judgments.comparisons import check_depth
-from activeeval.core.judgments.judging import ByComparisons, Judging
+from activeeval.core.judgments.judging import ByComparisons, BySubtopics, Judging
 from activeeval.core.judgments.table import Judgments
 from activeeval.core.pool.keyed import Qrels
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.judgments.from_files import labels_of, read
+from activeeval.formats.judgments.subtopic_files import load_subtopics
 
 
 @singledispatch
@@ -24,6 +25,11 @@ def judged_labels(judging: Judging, path: Any) -> Qrels:
 @judged_labels.register
 def _(judging: ByComparisons, path: Any) -> Qrels:
     return load_truths(path, judging.k)
+
+
+@judged_labels.register
+def _(judging: BySubtopics, path: Any) -> Qrels:
+    return load_subtopics(path)
 
 
 def load_truths(path: Any, k: int) -> Qrels:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import NoReturn
@@ -107,14 +108,25 @@ class Columns:
         numbers = (n for n, line in enumerate(lines, start=1) if line.translate(None, _BLANKS) and line[:1] != b"#")
         return next(islice(numbers, row, None))
 
-    def pairs(self) -> tuple[Texts, Texts]:
-        """Return the first two text columns, query and document; raise FormatError if a pair occurs twice."""
+    def words(self, row: int) -> list[str]:
+        """Split the line of a row into its columns."""
+        return self.data.tobytes().split(b"\n")[self.line(row) - 1].decode("utf-8", "replace").split()
+
+    def pairs(self, hint: Callable[[int, int], str] = lambda first, again: "") -> tuple[Texts, Texts]:
+        """Return the first two text columns, query and document; raise FormatError if a pair occurs twice.
+
+        Parameters
+        ----------
+        hint : callable
+            Builds the end of the error's message from both rows.
+        """
         query_ids, doc_ids = self.texts[:2]
         repeated = first_repeated_pair(query_ids, doc_ids)
         if repeated is not None:
             first, again = repeated
             of = f"document {shown(doc_ids[again])} of query {shown(query_ids[again])}"
-            self.fail(again, f"{of} is there twice, first at line {self.line(first)}; expected it once")
+            problem = f"{of} is there twice, first at line {self.line(first)}; expected it once"
+            self.fail(again, problem + hint(first, again))
         return query_ids, doc_ids
 
 

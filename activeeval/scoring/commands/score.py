@@ -73,6 +73,7 @@ _HALF = 0.5
 @chunk_options
 @log_queries_option
 @no_relevant_option
+@click.option("--condensed", is_flag=True, help="Leave documents without a judgment out of the lists.")
 @confidence_option
 @click.option("--seed", type=SEED, default=0, help="Of the randomization test.")
 @name_option
@@ -100,6 +101,7 @@ def score(
     seed: int,
     names: tuple[str, ...],
     no_relevant: str,
+    condensed: bool,
     per_query: str | None,
     force: bool,
     form: str,
@@ -111,6 +113,10 @@ def score(
     `activeeval gains` learned. A bare ERR takes the largest grade of the judgments. "kNDCG(k=5)@10" and "kERR(k=5)"
     need a top-k truth: QRELS is then a table of query, rank and doc_id, or judgments of k + 1 - rank; documents that
     share a rank count as the mean over their orders.
+
+    For scores only: Rprec, Bpref, infAP, F1@10, R_cap@100 (recall, divided by 100 if more documents are relevant), and
+    alpha_nDCG@20 and ERR_IA@20 of judgments for subtopics: QRELS has the subtopic as second column, or a table names
+    it in the column subtopic.
 
     Several runs, as runs/*.run or a folder, make a table: each has its mean, its difference to the baseline with
     intervals and a corrected p-value, wins, ties and losses. A file may be compressed, and - is standard input.
@@ -131,8 +137,9 @@ def score(
     run, more_runs, measures = _files_apart(run, more_runs, measures)
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
     check_unjudged_options(unjudged_bounds, {"--more": more, "--max-grade": max_grade})
-    if unjudged_bounds and (versus or by_query or per_query):
-        raise click.UsageError("--unjudged-bounds takes each run alone: leave out --versus, -q and --per-query")
+    if unjudged_bounds and (versus or by_query or per_query or condensed):
+        others = "--versus, -q, --per-query and --condensed"
+        raise click.UsageError(f"--unjudged-bounds takes each run alone, with unjudged items: leave out {others}")
     check_per_query(per_query, force, [qrels, *paths])
     if len(paths) == 1 and not unjudged_bounds:
         leave_small_to_python(qrels, run)
@@ -150,7 +157,7 @@ def score(
         raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
     parsed = [asked_measure(text) for text in measures]
     how_read: dict[str, Any] = {"machine_is_truth": machine_is_truth, "no_relevant": no_relevant}
-    tables = read_tables(qrels, paths, parsed, ties, queries=queries, **how_read)
+    tables = read_tables(qrels, paths, parsed, ties, queries=queries, condensed=condensed, **how_read)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     names_of_runs = names or system_names([""] * len(paths), paths)
     if unjudged_bounds:

@@ -55,6 +55,16 @@ SPELLINGS = {
     "P.5": "P(rel=1)@5",
     "AP(rel=2)@100": "AP(rel=2)@100",
     "Judged@10": "Judged@10",
+    **dict.fromkeys(("Rprec", "RPrec", "rprec", "r_precision"), "Rprec(rel=1)"),
+    **dict.fromkeys(("Bpref", "BPref", "bpref"), "Bpref(rel=1)"),
+    **dict.fromkeys(("infAP", "infap"), "infAP(rel=1)"),
+    **dict.fromkeys(("F1", "f1", "SetF", "set_F"), "F1(rel=1)"),
+    "f1@10": "F1(rel=1)@10",
+    "F1(rel=2) @ 10": "F1(rel=2)@10",
+    **dict.fromkeys(("R_cap@10", "recall_cap@10"), "R_cap(rel=1)@10"),
+    **dict.fromkeys(("alpha_nDCG@10", "α_nDCG@10", "α-nDCG@10", "alpha-nDCG@10"), "alpha_nDCG(alpha=0.5,rel=1)@10"),
+    "alpha_nDCG(alpha=0.3, rel=2)@5": "alpha_nDCG(alpha=0.3,rel=2)@5",
+    **dict.fromkeys(("ERR_IA@20", "ERR-IA@20"), "ERR_IA(rel=1)@20"),
 }
 
 
