@@ -24,6 +24,7 @@ MessageWords = str | Callable[[Mapping[str, Any]], str]
 """A template, or a function from the numbers to a template."""
 MODULES = (
     "activeeval.report.messages",
+    "activeeval.formats.messages",
     "activeeval.gains.messages",
     "activeeval.graders.messages",
     "activeeval.traffic.messages",

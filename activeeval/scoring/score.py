@@ -309,8 +309,6 @@ def score(
     >>> scores = score(qrels, runs, ["RR", "P@1"], baseline="old")
     >>> round(scores["new", "RR"].value, 3), round(scores["new", "P@1"].difference, 3)
     (0.833, 0.333)
-    >>> scores.to_frame("polars").shape[0]
-    4
     """
     check_names(options, ScoreOptions)
     by_rules: dict[str, Any] = {name: options.get(name) for name in ("columns", "leave_out_self", "collapse")}

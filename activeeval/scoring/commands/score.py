@@ -151,10 +151,7 @@ def score(
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
-    if len(paths) == 1 and (test or correction or baseline):
-        raise click.UsageError("--test, --correction and --baseline are for differences: give --run or --versus too")
-    if names and (len(names) != len(paths) or len(set(names)) < len(names)):
-        raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
+    _check_of_several(paths, names, is_of_difference=bool(test or correction or baseline))
     parsed = [asked_measure(text) for text in measures]
     how_read: dict[str, Any] = {"machine_is_truth": machine_is_truth, "no_relevant": no_relevant}
     tables = read_tables(qrels, paths, parsed, ties, queries=queries, condensed=condensed, **how_read)
@@ -235,6 +232,14 @@ def _files_apart(
         named.append(words.pop(0))
     files = [file for path in (*named, *more_runs) for file in runs_in(path)]
     return files[0], tuple(files[1:]), tuple(words)
+
+
+def _check_of_several(paths: Sequence[str], names: Sequence[str], *, is_of_difference: bool) -> None:
+    """Raise UsageError for options of differences with one run, or names that do not fit the runs."""
+    if len(paths) == 1 and is_of_difference:
+        raise click.UsageError("--test, --correction and --baseline are for differences: give --run or --versus too")
+    if names and (len(names) != len(paths) or len(set(names)) < len(names)):
+        raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
 
 
 def _asked_runs(
