@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from each_once import each_once
 from hypothesis import given, settings, strategies as st
 from kit import SHARED
 from scipy.stats import chi2
@@ -62,8 +63,7 @@ def weights_of_linear_svc(differences, C):
 # Ranking SVM
 
 
-@pytest.mark.parametrize("C", [1e-4, 0.01, 1.0, 100.0])
-@pytest.mark.parametrize("standardize", [True, False])
+@each_once(("C", [1e-4, 0.01, 1.0, 100.0]), ("standardize", [True, False]))
 def test_all_pairs_give_the_weights_of_a_classifier_of_differences(C, standardize):
     X, grades, query_ids = judged_items(120, 1)
     svm = RankingSVM(C, standardize=standardize).fit(X, grades, query_ids)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import pool_of, rankings_of
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Campaign, InputError, StateError, Target
@@ -47,8 +48,7 @@ def kept(campaign):
     return again
 
 
-@pytest.mark.parametrize("looks", ["each", "3", "1"])
-@pytest.mark.parametrize("measure", [NDCG("exp", cutoff=3), ERR(2), RR(1, 3), AP()], ids=str)
+@each_once(("looks", ["each", "3", "1"]), ("measure", [NDCG("exp", cutoff=3), ERR(2), RR(1, 3), AP()]))
 def test_batchs_end_where_one_place_at_a_time_does(measure, looks):
     """Bit for bit the repetition with nine tenths of the budget, wherever what was kept was enough; never above it."""
     design, labels = case_of(measure, looks)
