@@ -10,14 +10,16 @@ def each_once(*parameters):
 
     Shorter lists start again, each time one value later, so that they do not keep step with each other.
     """
+    names = [each.split(",") if isinstance(each, str) else list(each) for each, _ in parameters]
     lists = [list(values) for _, values in parameters]
-    width = [1 if isinstance(names, str) else len(names) for names, _ in parameters]
     rows = []
     for i in range(max(map(len, lists))):
-        row = []
-        for values, n in zip(lists, width, strict=True):
+        row, marks = [], []
+        for own, values in zip(names, lists, strict=True):
             value = values[(i + i // len(values)) % len(values)]
-            row += [value] if n == 1 else value
-        rows.append(tuple(row))
-    flat = [name for names, _ in parameters for name in ([names] if isinstance(names, str) else names)]
-    return pytest.mark.parametrize(flat, rows)
+            if is_marked := hasattr(value, "marks"):
+                marks += value.marks
+                value = value.values
+            row += value if is_marked or len(own) > 1 else [value]
+        rows.append(pytest.param(*row, marks=marks))
+    return pytest.mark.parametrize([name for own in names for name in own], rows)

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationW
 
 
 def runs():
-    """Yield each notebook with its data; two of them run on both."""
+    """Yield each notebook with its data: two of them run on both."""
     for path in NOTEBOOKS:
         if SHARED.is_dir():
             yield pytest.param(path, "real data", id=f"{path.stem}, real data")
@@ -45,7 +45,7 @@ def test_there_are_notebooks():
     assert {path.stem for path in NOTEBOOKS} > set(ON_BOTH)
 
 
-@pytest.mark.parametrize(("path", "source"), runs())
+@pytest.mark.parametrize(("path", "source"), list(runs()))
 def test_runs(path, source, tmp_path, monkeypatch, record_property):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed: pip install -e '.[dev]'")
     pytest.importorskip("nbclient", reason="nbclient is not installed: pip install -e '.[dev]'")

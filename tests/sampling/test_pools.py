@@ -62,7 +62,6 @@ def test_the_sheet_is_that_of_the_runs(call, folder, of_pool, asked):
 def test_workers_and_partitions_change_nothing(call, folder):
     written(call, "--max-grade", 3)
     wanted, _ = drawn(call, "one", *NAMED, "--budget", 9)
-    assert drawn(call, "two", *NAMED, "--budget", 9, "--engine", "processes:2")[0] == wanted
     call("pool", "write", *RUNS, "--max-grade", 3, "--partitions", 1, "--out", "pool", "--force")
     assert len(list(Path("pool").iterdir())) == 1
     found, _ = drawn(call, "three", *NAMED, "--budget", 9, "--engine", "threads:2,scratch=.,trust-ids")
