@@ -15,7 +15,7 @@ from cli_cases import CASES, LETOR, RUN, answer, both, campaign_of, case_of, fil
 from cli_files import csv_rows, write_csv, write_lines
 from each_once import each_once
 
-from activeeval import Campaign, Target, parse_measure
+from activeeval import Campaign
 from activeeval.core.answers import verdict_of
 from activeeval.core.estimation import INTERVALS
 from activeeval.core.interval_ends import half_widths
@@ -237,29 +237,6 @@ def test_with_a_train_fraction_only_the_labels_of_queries_set_aside_count(call, 
 # One sample, early and for other questions
 
 
-@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth")])
-def test_each_block_can_be_read_once_it_is_complete(drawn, call, measure, method):
-    rows = drawn(*RUN, "--measure", measure, "--method", method, "--budget", "47%", "--seed", 2)
-    live = campaign_of(measure, method, "47%", seed=2, runs=("a.run",), max_grade=3)
-    for block in (1, 2, 3, 4):
-        while len(live.units) < len(live.planned) and live.planned[len(live.units)].block <= block:
-            unit = live.ask()
-            live.tell(unit, answer(unit.query_id, unit.item_ids))
-        expected = live.estimate()
-        judge_file("d.csv", block)
-        done = call("estimate", *both("d.csv"), "-o", "jsonl")
-        row, n = done.rows[0], sum(int(r["block"]) <= block for r in rows)
-        error = expected.std_error if math.isfinite(expected.std_error) else None
-        assert (row["value"], row["std_error"], row["spent"]) == (expected.value, error, live.spent)
-        assert (row["judged"], row["waiting"], row["items"]) == (n, len(rows) - n, n)
-        told = f"an early reading, of {block / 4:.0%} of the planned budget"
-        waits = f"activeeval: {len(rows) - n} of {len(rows)} items wait for a grade"
-        cautions = [caution["text"] for caution in row["cautions"]]
-        assert (told in cautions, waits in done.err) == (block < 4, block < 4)
-        explained = call("estimate", *both("d.csv"), "--explain").err.splitlines()
-        assert (f"activeeval: note: {told}" in explained) == (block < 4)
-
-
 def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call):
     rows = judged(drawn(*RUN, "--budget", "40%"), 1)
     write_csv("d.csv", [rows[0] | {"grade": ""}, *rows[1:]])
@@ -268,22 +245,6 @@ def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call):
         call("estimate", *both("d.csv")),
         rf"the first block is not complete, so no estimate is possible yet: of its \d+ units {first}",
     )
-
-
-@pytest.mark.parametrize(
-    ("drawn_for", "method", "asked"),
-    [("DCG@5", "items", "P@3"), ("nDCG@5", "depth", "AP"), ("DCG@5", "active", "ERR@5")],
-)
-def test_another_measure_of_the_same_sample(drawn, estimated, drawn_for, method, asked):
-    chosen = ("--measure", drawn_for, "--method", method, "--adaptive-depth", "off")
-    rows = judged(drawn(*RUN, *chosen, "--budget", "40%"))
-    row = estimated(rows, "--measure", asked)
-    campaign = campaign_of(drawn_for, method, "40%", runs=("a.run",), max_grade=3)
-    campaign.run(answer)
-    target = Target(parse_measure(asked).bound_to(3), campaign.design.target.ranking)
-    expected = campaign.estimate(target)
-    std_error = expected.std_error if math.isfinite(expected.std_error) else None
-    assert (row["measure"], row["value"], row["std_error"]) == (target.name, expected.value, std_error)
 
 
 REACH = r"{} is not covered by this sample: item 'd\d+' of query 'q\w+' could not be drawn .*"
@@ -395,22 +356,6 @@ def test_a_sample_topped_up_is_the_larger_sample(call):
         call("estimate", "e.csv.sample.npz", "e.csv", "d.csv", "all.csv"),
         r"all\.csv: the sheet is of sample '\w+', expected one of sample '\w+' or '\w+'",
     )
-
-
-def test_the_sheets_of_several_judges(call, drawn):
-    """Each grades half; an item that two grade alike is one judgment, two grades of it are refused."""
-    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
-    write_csv("whole.csv", rows)
-    for name, part in (("ann.csv", 0), ("bob.csv", 1)):
-        own = [row | {"judge": name, "grade": row["grade"] if i % 2 == part or i < 3 else ""}
-               for i, row in enumerate(rows)]  # fmt: skip
-        write_csv(name, own)
-    whole = call("estimate", "d.csv.sample.npz", "whole.csv", "-o", "jsonl").rows
-    assert call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv", "-o", "jsonl").rows == whole
-    write_csv("ann.csv", changed(csv_rows("ann.csv"), 0, grade=(rows[0]["grade"] + 1) % 4))
-    differ = r"bob\.csv:\d+: item .* has two grades, \d of 'ann\.csv' \(ann\.csv:\d+\) and \d of 'bob\.csv'"
-    refused = differ + r"; add --policy majority \| median \| mean-gain, .*"
-    one_line(call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv"), refused)
 
 
 def test_what_several_judges_say_is_resolved_by_name(call, drawn):
@@ -674,19 +619,6 @@ def test_no_query_left_to_evaluate(call, folder):
     assert not (folder / "d.csv").exists()
 
 
-def test_given_probabilities_are_recalibrated_on_judged_queries(folder):
-    old = lines_of(folder / "q.qrels", set(sorted(judged_queries(folder))[::2]))
-    write_lines(folder / "old.qrels", old)
-    pairs = [line.split() for line in (folder / "a.run").read_text().splitlines()]
-    pairs += [line.split() for line in old if [line.split()[0], line.split()[2]] not in [[p[0], p[2]] for p in pairs]]
-    table = ["qid,docid,p0,p1,p2,p3", *(f"{p[0]},{p[2]},0.4,0.3,0.2,0.1" for p in pairs)]
-    write_lines(folder / "p.csv", table)
-    given = {"runs": ("a.run",), "train": ("old.qrels",), "model": "probs=p.csv"}
-    probs = case_of(use_labels=False, **given).beliefs.probs
-    assert not np.allclose(probs, [0.4, 0.3, 0.2, 0.1])
-    assert probs.sum(axis=1) == pytest.approx(1)
-
-
 # Designs
 
 
@@ -715,36 +647,6 @@ def test_the_design_of_draws_takes_no_notice_of_a_budget(call, folder):
     frame = pl.read_csv("x.csv")
     per_draw = frame["sampling_prob"] * frame["cost"]
     np.testing.assert_allclose(frame["expected_cost"], per_draw)
-
-
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [("passive", RUN), ("active_uniC", (*RUN, "--versus-run", "b.run"))],
-    ids=["run", "comparison"],
-)
-def test_the_columns_of_a_design(call, options, method):
-    answer = call("design", *options, "--method", method, "--measure", "DCG@6", "--out", "x.parquet", "--overhead", 0.5)
-    assert answer.code == 0
-    frame = pl.read_parquet("x.parquet")
-    names = [
-        "query_id",
-        "query_prob",
-        "sampling_prob",
-        "weight",
-        "mean",
-        "variance",
-        "cost",
-        "expected_cost",
-        "n_items",
-    ]
-    assert frame.columns == names
-    p, q, weight = (frame[name].to_numpy() for name in names[1:4])
-    assert p.sum() == pytest.approx(1)
-    assert q.sum() == pytest.approx(1)
-    np.testing.assert_allclose(weight, p / q, rtol=1e-12)
-    np.testing.assert_allclose(frame["cost"], frame["n_items"] + 0.5)
-    assert frame["mean"].is_nan().all() == (method == "passive")
-    assert (q == p).all() == (method == "passive")
 
 
 def test_a_design_is_a_table_of_any_format_and_a_picture(call, folder):
