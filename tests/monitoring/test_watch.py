@@ -189,18 +189,15 @@ def test_holes_of_a_night_without_a_judgment_are_a_line(watch):
     assert "no item of its lists is judged yet" in said.err
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
+def test_options_that_do_not_go_with_holes(watch):
+    night_of(watch, 1, "--oracle", "all.qrels")
+    for options, problem in (
         (("--unjudged-bounds", "-o", "markdown"), "--unjudged-bounds prints text or rows: leave out -o markdown"),
         (("--more", 5), "--more goes with --unjudged-bounds"),
-    ],
-)
-def test_options_that_do_not_go_with_holes(watch, options, problem):
-    night_of(watch, 1, "--oracle", "all.qrels")
-    said = watch("status", *options)
-    assert (said.code, said.out) == (2, "")
-    assert problem in said.err
+    ):
+        said = watch("status", *options)
+        assert (said.code, said.out) == (2, "")
+        assert problem in said.err
 
 
 def machine_says(folder, name, pairs):
