@@ -7,18 +7,8 @@ import warnings
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from naive_learning import (
-    EXPONENTIAL,
-    LINEAR,
-    least_loss,
-    paper_pairs,
-    pool_of,
-    random_pairs,
-    rankings_of,
-    swapped,
-    true_weights,
-    utilities,
-)
+from naive import pool_of, rankings_of
+from naive_learning import EXPONENTIAL, LINEAR, least_loss, paper_pairs, random_pairs, swapped, true_weights, utilities
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cli_cases import CASES, answer, both, campaign_of, files, judge_file, new_files
+from cli_cases import CASES, answer, both, campaign_of, files, judge_file, new_files, one_line
 from cli_files import csv_rows, write_csv
 
 from activeeval import Target, parse_measure
@@ -35,12 +35,6 @@ def sampled(call):
         return judge_file(name)
 
     return sample
-
-
-def one_line(done, expected):
-    """Check that a call ended with one line that matches."""
-    assert (done.code, done.out) == (1, ""), done
-    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
 
 
 # What is read is what was drawn

@@ -11,7 +11,20 @@ from itertools import groupby
 import numpy as np
 import polars as pl
 import pytest
-from cli_cases import CASES, LETOR, RUN, answer, both, campaign_of, case_of, files, grade_of, judge_file, judged
+from cli_cases import (
+    CASES,
+    LETOR,
+    RUN,
+    answer,
+    both,
+    campaign_of,
+    case_of,
+    files,
+    grade_of,
+    judge_file,
+    judged,
+    one_line,
+)
 from cli_files import csv_rows, write_csv, write_lines
 from each_once import each_once
 
@@ -53,12 +66,6 @@ def estimated(call):
         return call("estimate", "d.csv.sample.npz", "j.csv", "-o", "jsonl", *options).rows[0]
 
     return estimate
-
-
-def one_line(done, expected):
-    """Check that a call ended with one line that matches."""
-    assert (done.code, done.out) == (1, ""), done
-    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
 
 
 # There and back

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pytest
-from cli_cases import RUN, both, files, judge_file, judged
+from cli_cases import RUN, both, files, judge_file, judged, one_line
 from cli_files import csv_rows, write_csv, write_lines
 
 COLUMNS = ["sample", "block", "query_id", "doc_id", "judge", "grade", "note"]
@@ -28,12 +27,6 @@ def texts(folder):
     queries = [{"qid": f"q{q}", "text": f"what is\r\n{q}?"} for q in range(1, 41) if q != 3]
     write_csv(folder / "queries.csv", [*queries, {"qid": "qX", "text": "+x"}], encoding="utf-8-sig", delimiter=";")
     return docs
-
-
-def one_line(done, expected):
-    """Check that a call ended with one line that matches."""
-    assert (done.code, done.out) == (1, ""), done
-    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
 
 
 @pytest.mark.parametrize("suffix", ["tsv", "jsonl"])
