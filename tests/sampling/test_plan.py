@@ -163,6 +163,7 @@ def test_what_is_said_of_a_plan(call):
     assert "even if everything is judged" in " ".join(call("plan", *TWO, "--scope", "population").out.split())
 
 
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_a_pilot_rescales_what_is_expected(call, plan):
     draw = ("sample", *RUNS, "--measure", "DCG@3", "--budget", "50%")
     for name, seed in (("x.csv", 1), ("y.csv", 2)):
