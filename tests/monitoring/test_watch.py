@@ -110,14 +110,11 @@ def test_a_loss_ends_with_ten_and_a_page_says_so(watch, folder):
 # Suspicion
 
 
-SEEDS = range(20)
-
-
 @pytest.fixture
 def suspicious(call, watch, folder):
     """Return the options of a watch whose second night looks bad and is undecided."""
     write_run(folder / "part.run", run_of(1, upside_down=7))
-    for seed in SEEDS:
+    for seed in range(20):
         place = ("--db", f"sqlite:///s{seed}.db")
         some = ("--measure", "DCG@5", "--budget-per-night", 16, "--max-grade", TOP, "--seed", seed, "--margin", 0.3)
         assert call("watch", "init", "s", *place, *some).code == 0
