@@ -79,15 +79,9 @@ def room_of(path: Path) -> str:
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
-    """Parse a file."""
-    return ast.parse(path.read_text("utf-8"))
-
-
-@cache
 def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    """List the nodes of a file, from its top down."""
-    return tuple(ast.walk(tree_of(path)))
+    """Parse a file and list its nodes, the module first."""
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
 def code_lines(paths: Sequence[Path]) -> int:
@@ -96,18 +90,16 @@ def code_lines(paths: Sequence[Path]) -> int:
 
 
 def _code_lines(path: Path) -> int:
-    documented, n_documented, text = set(), 0, path.read_text("utf-8")
-    for node in nodes_of(path):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            documented |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-            n_documented += 1
-    if text.count('"""') == 2 * n_documented and "'''" not in text:  # no other text over several lines: no tokens
-        rows = (row.strip() for row in text.split("\n"))
-        return sum(bool(row) and row[0] != "#" and k not in documented for k, row in enumerate(rows, 1))
-    with tokenize.open(path) as file:
-        tokens = [token for token in tokenize.generate_tokens(file.readline) if token.type not in NO_CODE]
-    lines = {line for token in tokens for line in range(token.start[0], token.end[0] + 1)}
-    return len(lines - documented)
+    alone = [each.value for each in nodes_of(path) if isinstance(each, ast.Expr)]
+    texts_alone = [each for each in alone if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    documented = {k for each in texts_alone for k in range(each.lineno, (each.end_lineno or each.lineno) + 1)}
+    text = path.read_text("utf-8")
+    rows = text.split("\n")
+    if text.count('"""') == 2 * len(texts_alone) and "'''" not in text:  # no other text over several lines
+        return sum(k not in documented and row.strip()[:1] not in ("", "#") for k, row in enumerate(rows, 1))
+    tokens = tokenize.generate_tokens(iter([f"{row}\n" for row in rows]).__next__)
+    lines = [range(each.start[0], each.end[0] + 1) for each in tokens if each.type not in NO_CODE]
+    return len(set().union(*lines) - documented)
 
 
 @cache
@@ -139,10 +131,7 @@ def classes() -> Iterator[ast.ClassDef]:
 
 def functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
     """Yield every function of the package with its file."""
-    for path in files_of():
-        for node in nodes_of(path):
-            if isinstance(node, ast.FunctionDef):
-                yield path, node
+    return ((path, node) for path in files_of() for node in nodes_of(path) if isinstance(node, ast.FunctionDef))
 
 
 def holds_an_interval(node: ast.ClassDef) -> bool:
@@ -174,7 +163,7 @@ def called_elsewhere(path: Path, node: ast.FunctionDef) -> set[str]:
     """Return the functions that a command's body calls of other rooms than its own and the frames `cli`, `report`."""
     homes = {
         alias.asname or alias.name: each.module or ""
-        for each in ast.walk(tree_of(path))
+        for each in nodes_of(path)
         if isinstance(each, ast.ImportFrom)
         for alias in each.names
     }

@@ -14,7 +14,7 @@ import pytest
 
 import activeeval
 from activeeval.core.lazily import homes_of
-from benchmarks.house import nodes_of, tree_of
+from benchmarks.house import nodes_of
 
 HOUSE = Path(activeeval.__file__).parent
 
@@ -157,7 +157,7 @@ def arrows_of(path, house):
     """
     stub = path.with_suffix(".pyi")
     names = list(homes_of(path)) if path.name == "__init__.py" and stub.is_file() else []
-    for node in at_run_time(tree_of(path)):
+    for node in at_run_time(nodes_of(path)[0]):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -270,7 +270,7 @@ def test_every_public_name_is_there_and_unknown_ones_are_not():
 
 def literals(path):
     """Yield the string literals of a file, with their lines, but for docstrings."""
-    tree = tree_of(path)
+    tree = nodes_of(path)[0]
     # what stands alone documents: a module, a function, or the constant above it
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
