@@ -79,9 +79,9 @@ def room_of(path: Path) -> str:
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
-    """Parse a file."""
-    return ast.parse(path.read_text("utf-8"))
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Parse a file and list its nodes, the module first."""
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
 def code_lines(paths: Sequence[Path]) -> int:
@@ -90,14 +90,16 @@ def code_lines(paths: Sequence[Path]) -> int:
 
 
 def _code_lines(path: Path) -> int:
-    documented = set()
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            documented |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    with tokenize.open(path) as file:
-        tokens = [token for token in tokenize.generate_tokens(file.readline) if token.type not in NO_CODE]
-    lines = {line for token in tokens for line in range(token.start[0], token.end[0] + 1)}
-    return len(lines - documented)
+    alone = [each.value for each in nodes_of(path) if isinstance(each, ast.Expr)]
+    texts_alone = [each for each in alone if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    documented = {k for each in texts_alone for k in range(each.lineno, (each.end_lineno or each.lineno) + 1)}
+    text = path.read_text("utf-8")
+    rows = text.split("\n")
+    if text.count('"""') == 2 * len(texts_alone) and "'''" not in text:  # no other text over several lines
+        return sum(k not in documented and row.strip()[:1] not in ("", "#") for k, row in enumerate(rows, 1))
+    tokens = tokenize.generate_tokens(iter([f"{row}\n" for row in rows]).__next__)
+    lines = [range(each.start[0], each.end[0] + 1) for each in tokens if each.type not in NO_CODE]
+    return len(set().union(*lines) - documented)
 
 
 @cache
@@ -124,15 +126,12 @@ def options_of(command_of_it: click.Command) -> list[str]:
 
 def classes() -> Iterator[ast.ClassDef]:
     """Yield every class of the package."""
-    return (node for path in files_of() for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef))
+    return (node for path in files_of() for node in nodes_of(path) if isinstance(node, ast.ClassDef))
 
 
 def functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
     """Yield every function of the package with its file."""
-    for path in files_of():
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.FunctionDef):
-                yield path, node
+    return ((path, node) for path in files_of() for node in nodes_of(path) if isinstance(node, ast.FunctionDef))
 
 
 def holds_an_interval(node: ast.ClassDef) -> bool:
@@ -164,7 +163,7 @@ def called_elsewhere(path: Path, node: ast.FunctionDef) -> set[str]:
     """Return the functions that a command's body calls of other rooms than its own and the frames `cli`, `report`."""
     homes = {
         alias.asname or alias.name: each.module or ""
-        for each in ast.walk(tree_of(path))
+        for each in nodes_of(path)
         if isinstance(each, ast.ImportFrom)
         for alias in each.names
     }
@@ -189,7 +188,7 @@ def counts() -> dict[str, int]:
         for path in files_of()
         for name in {
             node.value
-            for node in ast.walk(tree_of(path))
+            for node in nodes_of(path)
             if isinstance(node, ast.Constant)
             and isinstance(node.value, str)
             and re.fullmatch(r"--[a-z][a-z-]+", node.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cli_files import csv_rows, write_csv
 
 from activeeval import Campaign
@@ -71,3 +73,9 @@ def files(sheet):
 def both(sheet):
     """Return the arguments that name a sample and its sheet."""
     return f"{sheet}.sample.npz", sheet
+
+
+def one_line(done, expected):
+    """Check that a call ended with one line that matches."""
+    assert (done.code, done.out) == (1, ""), done
+    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err

@@ -70,6 +70,10 @@ def call(folder, capsys, monkeypatch):
     return run
 
 
+TREES = 20
+"""In a forest here, of 100 elsewhere: a third of the time of many calls, and no test asks how good forests are."""
+
+
 class GrownOnce:
     """Grows a forest of the same rows, parameters and seed once: most calls here train on the same few files."""
 
@@ -84,7 +88,9 @@ class GrownOnce:
             return GrownOnce.grow(model, features, targets)
         key = (repr(given), *((a.shape, a.dtype.str, a.tobytes()) for a in (features, *targets)))
         if key not in self.forests:
+            n_trees, model.n_estimators = model.n_estimators, min(model.n_estimators, TREES)
             GrownOnce.grow(model, features, targets)
+            model.n_estimators = n_trees
             self.forests[key] = model.forests_
         model.forests_ = list(self.forests[key])
         return None

@@ -7,22 +7,9 @@ import itertools
 import numpy as np
 from scipy.optimize import lsq_linear, minimize
 
-from activeeval import QueryPool, Rankings
 from activeeval.gains import PreferenceData, random_list_pairs
 
 # Pools and pairs
-
-
-def pool_of(lengths):
-    """Queries q0, q1 … of that many items each."""
-    return QueryPool([f"q{i}" for i in range(len(lengths))], np.concatenate(([0], np.cumsum(lengths))))
-
-
-def rankings_of(pool, lists):
-    """Rankings of one list a query, of item numbers within the query."""
-    offsets = np.concatenate(([0], np.cumsum([len(one) for one in lists])))
-    items = [int(pool.query_offsets[q]) + z for q, one in enumerate(lists) for z in one]
-    return Rankings(pool, offsets, np.array(items, dtype=np.int64))
 
 
 def log_discounts(depth, log=np.log):

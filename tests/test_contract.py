@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from each_once import each_once
 
 import activeeval as ae
 
@@ -55,8 +56,7 @@ def test_every_name_is_reached_from_the_top():
     assert {name for name in CALLED if not hasattr(ae, name)} == set()
 
 
-@pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize("is_pair", [False, True])
+@each_once(("name", MEASURES), ("is_pair", [False, True]))
 def test_a_measure_scores_and_expects(pool, rankings, name, is_pair):
     measure, (first, second) = MEASURES[name], rankings
     versus = second if is_pair else None

@@ -92,17 +92,11 @@ def test_a_campaign_is_worked_on_with_frames(call):
 
 def test_a_watch_is_that_of_the_command_line(call):
     call("watch init c --measure DCG@3 --budget-per-night 30 --max-grade 3 --seed 1")
-    words = "-o jsonl --oracle qrels"
-    rows = [
-        call(f"watch night c --run {run} --date 2026-01-0{k} {words}") for k, run in ((1, "new.run"), (2, "old.run"))
-    ]
+    code, rows = call("watch night c --run new.run --date 2026-01-01 -o jsonl --oracle qrels")
     with ae.create_watch("p.activeeval", "p", measure="DCG@3", budget=30, max_grade=3, seed=1) as watch:
-        nights = [watch.night(run, f"2026-01-0{k}", oracle=table_of(GRADES)) for k, run in ((1, NEW), (2, OLD))]
-        assert [(night.exit_code, plain(night.rows())) for night in nights] == rows
-        assert plain(watch.estimate().rows()) == call("watch estimate c -o jsonl")[1]
-        assert watch.report("p.md") == "p.md"
-        third = watch.night(NEW, "2026-01-03")
-        assert third.exit_code == 11
+        night = watch.night(NEW, "2026-01-01", oracle=table_of(GRADES))
+        assert (night.exit_code, plain(night.rows())) == (code, rows)
+        assert watch.night(OLD, "2026-01-02").exit_code == 11
         watch.campaign.next_batch("n.csv")
         done = watch.submit(judged(pd.read_csv("n.csv")), "ann")
         assert done.says.waiting == 0
@@ -134,17 +128,6 @@ def test_samples_and_results_pickle():
 OLD_GRADES = {query: docs | {"d1": 0} for query, docs in GRADES.items()}
 
 
-def test_next_is_none_where_nothing_comes():
-    whole = drawn(budget="100%", measure="nDCG@3", adaptive_depth="1")
-    sheets, last = [judged(whole.sheet("pandas"))], whole
-    while (following := last.next(sheets)) is not None:
-        last = following
-        sheets.append(judged(last.sheet("pandas")))
-    assert last.next(sheets) is None
-    with pytest.raises(ae.StateError):
-        whole.next(whole.sheet("pandas"))
-
-
 def test_segments_may_be_frames_and_dicts(tmp_path):
     FRAME.to_csv(tmp_path / "segments.csv", index=False)
     sample = drawn()
@@ -159,14 +142,6 @@ def test_segments_may_be_frames_and_dicts(tmp_path):
     assert budgets == [budgets[0]] * 3
     with pytest.raises(ae.FormatError, match="no segment column"):
         sample.estimate(sheet, segments=FRAME.rename(columns={"segment": "x"}))
-
-
-def test_graders_may_be_a_dict_of_names_to_frames():
-    machine = table_of(GRADES)
-    sample = drawn(graders={"llm": machine})
-    assert sample.n_items == 40
-    audited = ae.audit(sample, judged(sample.sheet("pandas")), {"llm": machine, "other": OLD_GRADES})
-    assert {row["grader"] for row in audited.rows()} == {"llm", "other"}
 
 
 def test_a_pool_in_files_is_sampled_and_planned_for_by_its_name(call):

@@ -163,20 +163,6 @@ def test_what_is_no_judgment_of_the_sample_is_refused():
         sample.estimate([])
 
 
-def test_a_top_up_is_the_same_sample_and_more(folder):
-    first = drawn()
-    grown = first.top_up("10%")
-    assert 0 < grown.n_items < first.n_items
-    assert not {*zip(*map(list, (first.sheet("polars")["query_id"], first.sheet("polars")["doc_id"])), strict=True)} & {
-        *zip(*map(list, (grown.sheet("polars")["query_id"], grown.sheet("polars")["doc_id"])), strict=True)
-    }
-    sheets = [graded(sample.sheet("polars")) for sample in (first, grown)]
-    grown.save("week2.sample")
-    result = ae.load_sample("week2.sample").estimate(sheets)
-    assert result.estimate.n_items == first.n_items + grown.n_items
-    assert ae.load_sample("week2.sample").id == grown.id
-
-
 def test_files_are_not_overwritten_unawares(folder):
     sample = drawn().save("a.sample", sheet="a.csv")
     sample.save("a.sample")

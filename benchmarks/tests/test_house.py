@@ -29,7 +29,7 @@ def room(tmp_path, monkeypatch):
     path = tmp_path / "room.py"
     path.write_text(SOURCE, "utf-8")
     monkeypatch.setattr(house, "HOUSE", tmp_path)
-    house.tree_of.cache_clear()
+    house.nodes_of.cache_clear()
     return path
 
 
@@ -41,6 +41,6 @@ def test_code_lines_are_those_that_are_neither_blank_nor_comment_nor_docstring(r
 def test_functions_of_other_rooms_are_those_that_a_body_calls(room):
     room.write_text("from activeeval.formats.files import a\nfrom activeeval.cli.help import c\n"
                     "def f():\n    from activeeval.inputs import b\n    return a(b.x(), c())\n", "utf-8")  # fmt: skip
-    house.tree_of.cache_clear()
-    function = house.tree_of(room).body[-1]
+    house.nodes_of.cache_clear()
+    function = house.nodes_of(room)[0].body[-1]
     assert house.called_elsewhere(room, function) == {"a", "b.x"}

@@ -10,6 +10,7 @@ from dataclasses import replace
 import lightgbm
 import numpy as np
 import pytest
+from each_once import each_once
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
@@ -229,8 +230,7 @@ def test_leaves_against_a_plain_walk_with_missing_values_and_zeros():
 # The objective and its solvers
 
 
-@pytest.mark.parametrize("n_pairs", [12, 150])  # fewer and more than leaves
-@pytest.mark.parametrize("ridge", [1e-4, 0.1, 10.0])
+@each_once(("n_pairs", [12, 150]), ("ridge", [1e-4, 0.1, 10.0]))
 def test_the_closed_form_solves_the_least_squares(base, X, n_pairs, ridge):
     pairs = preferences(X, n_pairs)
     adapted = base.adapt(X, pairs, method="closed_form", regularization=ridge)
@@ -241,8 +241,7 @@ def test_the_closed_form_solves_the_least_squares(base, X, n_pairs, ridge):
     assert adapted.adaptation_.objective == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize("n_pairs", [12, 150])
-@pytest.mark.parametrize("ridge", [1e-3, 0.1, 10.0])
+@each_once(("n_pairs", [12, 150]), ("ridge", [1e-3, 0.1, 10.0]))
 def test_the_hinge_solves_the_program_of_all_slacks(base, X, n_pairs, ridge):
     pairs = preferences(X, n_pairs)
     adapted = base.adapt(X, pairs, method="hinge", regularization=ridge, tol=1e-10, n_epochs=20_000, rng=0)
@@ -257,8 +256,7 @@ def test_the_hinge_solves_the_program_of_all_slacks(base, X, n_pairs, ridge):
     assert told.objective - told.gap <= least * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("n_pairs", [12, 150])
-@pytest.mark.parametrize("ridge", [1e-5, 1e-4, 1e-3])
+@each_once(("n_pairs", [12, 150]), ("ridge", [1e-5, 1e-4, 1e-3]))
 def test_a_small_lambda_is_solved_by_the_interior_point(base, X, n_pairs, ridge):
     """Smaller λ end in rounding, C = 1/(2nλ) being a factor of all; ascent alone leaves .9 of the objective at 1e-5."""
     pairs = preferences(X, n_pairs)
@@ -291,8 +289,8 @@ def test_a_gap_bounds_what_is_missing_and_is_warned_of(base, X):
     assert not early.adaptation_.converged
 
 
-@pytest.mark.parametrize("ridge", [0.1, 2.0])
-def test_many_epochs_of_stochastic_gradient_end_at_the_closed_form(base, X, ridge):
+def test_many_epochs_of_stochastic_gradient_end_at_the_closed_form(base, X):
+    ridge = 0.1
     pairs = preferences(X, 60)
     expected = base.adapt(X, pairs, method="closed_form", regularization=ridge).coef_
     distances = []
@@ -563,8 +561,7 @@ def test_the_closed_form_is_refused_from_where_rounding_shows(base, X, n_pairs, 
     assert distance(1e-12) > 1e-6  # refused, and rightly
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("ridge", [1e300, 1e-300])
+@each_once(("method", METHODS), ("ridge", [1e300, 1e-300]))
 def test_a_lambda_that_overflows_is_refused(base, X, method, ridge):
     message = f"regularization must lie between 1e-100 and 1e[+]100, got {ridge:g}".replace("e+300", "e[+]300")
     with pytest.raises(InputError, match=message):

@@ -142,17 +142,17 @@ def test_of_three_grades_what_agrees_is_what_a_grid_finds():
 
 
 def test_noise_free_pairs_of_few_kinds_hold_the_truth_where_resamples_do_not():
-    """Lists of five of two grades, 400 pairs, eight seeds: no chance is left in what they decide of the discounts."""
+    """Lists of five of two grades, 400 pairs, four seeds: no chance is left in what they decide of the discounts."""
     truth = log_discounts(5) / log_discounts(5)[0]
     missed = 0
-    for seed in range(8):
+    for seed in range(4):
         data = answers(seed, 400, 5, 2)
         learner = fitted_on(data)
         low, high = gain_intervals(learner, data).discounts
         assert np.all((low <= truth) & (truth <= high))
         low, high = bootstrap_gains(learner, data, 20, rng=0).interval("discounts")
         missed += not np.all((low <= truth + 1e-9) & (truth - 1e-9 <= high))
-    assert missed >= 4
+    assert missed >= 2
 
 
 def test_a_constant_that_no_pair_can_tell_is_left_open():
@@ -209,9 +209,9 @@ def test_they_grow_with_the_level_and_shrink_with_more_pairs():
     assert widths[0] < 0.7 * widths[2]
     by_size = [
         np.mean([np.diff(found_for(answers(seed, n, 4, 3, 0.1)).discounts, axis=0).sum() for seed in range(4)])
-        for n in (50, 200, 800)
+        for n in (50, 200)
     ]
-    assert by_size[0] > 1.3 * by_size[1] > 1.69 * by_size[2]
+    assert by_size[0] > 1.3 * by_size[1]
 
 
 def test_the_room_is_that_of_a_likelihood_ratio_and_more_for_few_pairs():

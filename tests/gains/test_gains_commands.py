@@ -1,19 +1,15 @@
 from __future__ import annotations
 
 import json
-import signal
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from cli_cases import both, files
 from cli_files import csv_rows, write_csv
-from patience import PATIENCE_S, until
 
 from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, parse_measure
 from activeeval.formats.sample_file import digest_of
-from activeeval.gains import UndeterminedWarning, bootstrap_gains, gain_intervals, read_out
+from activeeval.gains import bootstrap_gains, gain_intervals, read_out
 from activeeval.inputs.file_names import asked_measure
 from activeeval.report.message_lookup import text_of
 
@@ -70,14 +66,6 @@ def test_what_is_learned_is_what_the_library_learns(call, folder, prefs):
     assert found["cautions"] == [text_of(caution) for caution in (*learner.cautions_, *intervals.cautions)]
     assert "low … high: 95% confidence interval" in answer.err
     assert "wrote gains.json: use it as --measure @gains.json" in answer.err
-
-
-def test_one_seed_one_file(call, folder, prefs):
-    files = []
-    for _ in range(2):
-        call(*LEARN, "--resamples", 5)
-        files.append((folder / "gains.json").read_bytes())
-    assert files[0] == files[1]
 
 
 def test_show_prints_and_draws_what_the_file_holds(call, folder, prefs):
@@ -214,14 +202,6 @@ def test_preferences_between_runs_are_those_between_their_lists(call, folder):
     assert "hold an unjudged item" in answer.err
 
 
-def test_coherence_says_when_two_measures_cannot_differ(call):
-    assert (
-        "the gains differ by a factor"
-        in call("coherence", "DCG(gains={0:0,1:1,2:2})", "DCG(dcg='log2')", "--grades", "2,1,0").err
-    )
-    assert "two grades" in call("coherence", "DCG", "DCG(gains={0:0,1:7})", "--grades", "1,1,0").err
-
-
 def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
     linear = "DCG(dcg='log2')"
     judged = call("coherence", "DCG", linear, "--qrels", "q.qrels", "--pairs", 500, "-o", "jsonl").rows[-1]
@@ -245,28 +225,6 @@ def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
     assert "std_error" not in text
     assert "nan" not in text
     assert whole["agree"] == pytest.approx(np.mean([both[0][query] == both[1][query] for query in both[0]]))
-
-
-def test_an_interrupted_learn_leaves_the_old_file(start, folder, prefs):
-    (folder / "gains.json").write_text("old")
-    process = start(*LEARN, "--resamples", 100_000, "--force")
-    until(lambda: "clarabel" in Path(f"/proc/{process.pid}/maps").read_text())  # the command line runs
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, err.splitlines()[-1]) == (1, "activeeval: interrupted")
-    assert (folder / "gains.json").read_text() == "old"
-    assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
-
-
-def test_the_library_warns_where_the_command_line_speaks():
-    lists = np.array([[3, 2, 1], [3, 2, 1]]), np.array([[1, 2, 3], [2, 1, 3]])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        learner = GainDiscountLearner(C=1.0).fit(PreferenceData(*lists))
-    assert {one.category for one in caught} == {UndeterminedWarning}
-    assert tuple(one.message.caution for one in caught) == learner.cautions_
-    assert any("same grades" in text_of(caution) for caution in learner.cautions_)
-    assert any("every DCG prefers" in text_of(caution) for caution in learner.cautions_)
 
 
 def test_gains_by_rank_are_a_measure_of_a_file(call, folder, prefs):

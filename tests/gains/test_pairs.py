@@ -7,16 +7,8 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from naive_learning import (
-    count_pairs,
-    dcg_difference,
-    difference_rows,
-    extreme_measures,
-    indicator,
-    pool_of,
-    random_pairs,
-    rankings_of,
-)
+from naive import pool_of, rankings_of
+from naive_learning import count_pairs, dcg_difference, difference_rows, extreme_measures, indicator, random_pairs
 
 from activeeval import Rankings
 from activeeval.core.errors import InputError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_once import each_once
 from hypothesis import given, settings, strategies as st
 from naive_learning import edges, least_loss, loss, preferences_of, random_pairs, slope, true_weights
 
@@ -25,9 +26,11 @@ def assert_optimal(weights, data, shape, C, **kind):
     assert np.abs(towards[n_free:] * z[n_free:]).max(initial=0) < 1e-4 * size * np.abs(z).max()
 
 
-@pytest.mark.parametrize("C", [1e-4, 0.01, 1.0, 100.0])
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("n", "depth", "n_levels"), [(3, 4, 3), (40, 4, 3), (150, 10, 5)])
+@each_once(
+    ("C", [1e-4, 0.01, 1.0, 100.0]),
+    ("shape", SHAPES),
+    (("n", "depth", "n_levels"), [(3, 4, 3), (40, 4, 3), (150, 10, 5)]),
+)
 def test_the_solution_is_that_of_another_method(shape, C, n, depth, n_levels):
     data = random_pairs(n, n, depth, n_levels)
     weights = Program.of(data, shape).solve(C)
@@ -37,9 +40,7 @@ def test_the_solution_is_that_of_another_method(shape, C, n, depth, n_levels):
     assert_optimal(weights, data, shape, C)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("tie_margin", [1.0, 0.0, 0.3])
-@pytest.mark.parametrize("C_ties", [None, 0.0, 0.2, 30.0])
+@each_once(("shape", SHAPES), ("tie_margin", [1.0, 0.0, 0.3]), ("C_ties", [None, 0.0, 0.2, 30.0]))
 def test_ties_bound_the_difference_on_both_sides(shape, tie_margin, C_ties):
     data = random_pairs(5, 60, tied_below=1.0)
     assert 15 < data.ties.sum() < 45
@@ -174,9 +175,7 @@ def few_open(monkeypatch):
     monkeypatch.setattr(program_module, "_OPEN", 60)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1000.0])
-@pytest.mark.parametrize("n", [61, 90, 121, 1500])
+@each_once(("shape", SHAPES), ("C", [1e-3, 1.0, 1000.0]), ("n", [61, 90, 121, 1500]))
 def test_a_large_program_is_solved_as_a_small_one(n, C, shape, monkeypatch):
     data = random_pairs(n, n, noise=2.0, tied_below=0.4)
     program = Program.of(data, shape)

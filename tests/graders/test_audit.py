@@ -195,7 +195,7 @@ def test_alone_counts_a_failed_reply_as_the_answered_ones_of_its_query(folder, m
     assert "of items that it answered" in audit_headline(audited.graders)[0]
 
 
-@pytest.mark.parametrize("measure", ["AP", "nDCG@5", "ERR@5", "DCG@5", "R@5"])
+@pytest.mark.parametrize("measure", ["AP", "ERR@5", "DCG@5"])
 def test_queries_without_any_reply_are_left_out_of_what_it_says_alone(folder, measure):
     is_missing = np.zeros((QUERIES, DOCS), dtype=bool)
     is_missing[15:] = True
@@ -217,12 +217,6 @@ def test_of_a_run_of_which_nothing_is_answered_nothing_is_said(folder):
     assert (row.by_grader, row.bias, row.answered) == (None, None, 0.0)
     assert "n/a" in {cells["alone"] for cells in audit_table(audited.rows)}
     assert "alone says n/a" in " ".join(audit_headline(audited.graders))
-
-
-def test_nothing_is_said_of_replies_where_all_are_there(folder):
-    rows = audit(drawn(questions=("run",)), ["llm.qrels"]).rows
-    assert {row.answered for row in rows} == {1.0}
-    assert all("answered" not in cells for cells in audit_table(rows))
 
 
 def test_a_measure_without_gains_between_grades_is_of_the_answered_items_alone(folder):
@@ -398,7 +392,7 @@ def test_what_judges_differ_on_counts_by_its_mean(folder):
     assert of_machine.leniency.value == pytest.approx((MACHINE - people).mean())
 
 
-@pytest.mark.parametrize("method", ["items", "depth", "random", "active"])
+@pytest.mark.parametrize("method", ["depth", "active"])
 def test_any_sample_of_grades_is_audited(folder, method):
     rounds = drawn(("a.run",), share=0.6, measures=("DCG@5",), method=method)
     (of_machine,) = audit(rounds, ["llm.qrels"]).graders
@@ -428,27 +422,6 @@ def test_shares_by_value_are_those_of_the_pool_in_the_mean(folder):
     assert (np.abs(np.mean(shares, axis=0) - truth) < 4 * errors + 0.005).all()
 
 
-def test_a_sheet_that_is_judged_in_part_is_read_as_far(folder):
-    rounds = drawn(questions=ALL)
-    with open("w.csv", newline="") as handle:
-        rows = list(csv.DictReader(handle))
-    with open("w.csv", "w", newline="") as handle:
-        writer = csv.DictWriter(handle, rows[0])
-        writer.writeheader()
-        writer.writerows([row | {"grade": row["grade"] if int(row["block"]) <= 2 else ""} for row in rows])
-    audited = audit(rounds, ["llm.qrels"])
-    assert [row.corrected for row in audited.rows] == [
-        next(
-            answer.estimate.value
-            for answer in estimate(rounds, EstimateRequest(questions=ALL)).answers
-            if answer.question == row.question
-        )
-        for row in audited.rows
-    ]
-    judged = sum(value.judged for value in audited.graders[0].values)
-    assert judged == sum(int(row["block"]) <= 2 for row in rows)
-
-
 def test_a_machine_of_one_value_has_no_skill_to_tell(folder):
     write_qrels("flat.qrels", np.full_like(MACHINE, 2))
     (of_machine,) = audit(drawn(questions=ALL), ["flat.qrels"]).graders
@@ -471,11 +444,6 @@ def test_a_machine_that_says_nothing_of_the_sample_is_refused(folder, content, s
     Path("bad.qrels").write_text(content)
     with pytest.raises(InputError, match=says):
         audit(drawn(), ["bad.qrels"])
-
-
-def test_no_machine_and_ranks_are_refused(folder):
-    with pytest.raises(InputError, match="nothing to audit"):
-        audit(drawn(), [])
 
 
 def test_python_and_the_task_say_the_same(folder):

@@ -262,12 +262,12 @@ def test_what_a_lead_decides_goes_on_counting_where_the_grades_are_shared():
 
 
 def test_nights_drawn_anew_cover_the_truth():
-    """False alarm: of 15 independent values with 95 % intervals 5 or more miss with probability below 1e-3."""
+    """False alarm: of 10 independent values with 95 % intervals 4 or more miss with a probability of 1e-3."""
     misses, rounding = 0, 1e-9
     for seed in range(5):
         watch = Watch(seed=seed, budget=12.0)
         watch.night(1)
-        for night in range(2, 5):
+        for night in (2, 3):
             run = run_of(night)
             watch.night(night, dict(list(run.items())[: 10 + night]))
             drawn = watch.draw(night, run, replaces=True)
@@ -275,7 +275,7 @@ def test_nights_drawn_anew_cover_the_truth():
                 pass
             value = watch.says().values[0]
             misses += not value.low - rounding <= true_value(run) <= value.high + rounding
-    assert misses < 5
+    assert misses < 4
 
 
 @pytest.mark.parametrize(

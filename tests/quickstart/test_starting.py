@@ -71,13 +71,7 @@ ANSWERS = {
         ["a.run b.run", "", "ann bob", "DCG@5 3", "±2.5"],
         ["plan", "create", "next", "import", "status", "report", "compare"],
     ),
-    "a half-width": (
-        ["a.run b.run", "", "", "DCG@5 3", "±2.5"],
-        ["plan", "create", "next", "import", "status", "report", "compare"],
-    ),
     "judged already": (["a.run b.run", "q.qrels", "nobody", "nDCG@5"], ["score", "compare"]),
-    "judged already, one run": (["a.run", "q.qrels", "nobody", "nDCG@5"], ["score"]),
-    "only the first answer": (["a.run"], ["plan", "sample", "estimate"]),
     "three runs, judged already": (['a.run b.run "new one\'s.run"', "q.qrels", "nobody", "nDCG@5"], ["score"]),
     "a margin": (["a.run b.run", "", "", "DCG@5 3", "40", "0.5"], ["plan", "sample", "estimate", "compare"]),
     "long and short lists": (

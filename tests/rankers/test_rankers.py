@@ -4,8 +4,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from each_once import each_once
 from hypothesis import given, settings, strategies as st
-from kit import SHARED
 from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
@@ -16,8 +16,6 @@ from sklearn.utils import estimator_checks
 from activeeval import DCG, ExpectedGradeRanker, ForestRegressionRanker, Rankings, RankingSVM
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models import ForestGradeModel, MixtureGradeModel, OrderedLogitModel, UniformGradeModel
-from activeeval.formats.text.letor import read_letor
-from activeeval.formats.text.scores import read_scores
 from activeeval.rankers.pairs import PreferencePairs
 
 GRADE_MODELS = [
@@ -62,8 +60,7 @@ def weights_of_linear_svc(differences, C):
 # Ranking SVM
 
 
-@pytest.mark.parametrize("C", [1e-4, 0.01, 1.0, 100.0])
-@pytest.mark.parametrize("standardize", [True, False])
+@each_once(("C", [1e-4, 0.01, 1.0, 100.0]), ("standardize", [True, False]))
 def test_all_pairs_give_the_weights_of_a_classifier_of_differences(C, standardize):
     X, grades, query_ids = judged_items(120, 1)
     svm = RankingSVM(C, standardize=standardize).fit(X, grades, query_ids)
@@ -374,17 +371,9 @@ def test_scikit_learn_checks(ranker, check):
 # Real data, and a lot of it
 
 
-def mq2008():
-    folder = SHARED / "data" / "mq2008"
-    if not folder.exists():
-        pytest.skip(f"needs {folder}; set ACTIVEEVAL_SHARED to the folder that holds data/")
-    train, test = (read_letor([folder / f"S{part}.txt.gz" for part in parts]) for parts in ((1, 2, 3), (5,)))
-    return train, test, read_scores(folder / "rankers" / "svm_rank" / "Fold1.test_score.gz", test.n_items)
-
-
-def test_mq2008_ranks_like_svm_rank():
+def test_mq2008_ranks_like_svm_rank(mq2008):
     """Fold 1: the stored scores are of the original program, trained on the same queries."""
-    train, test, stored = mq2008()
+    train, test, stored = mq2008
     pool = test.pool()
 
     def mean_dcg(scores):

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from each_once import each_once
 from hypothesis import given, settings, strategies as st
 
 from activeeval.core.errors import InputError
@@ -74,9 +75,9 @@ def mean(values):
 # Values
 
 
-@pytest.mark.parametrize("top", [False, True])
-@pytest.mark.parametrize(
-    ("loss", "kind"), [(PairHinge, "hinge"), (PairLogistic, "logistic"), (PairExponential, "exponential")]
+@each_once(
+    ("top", [False, True]),
+    (("loss", "kind"), [(PairHinge, "hinge"), (PairLogistic, "logistic"), (PairExponential, "exponential")]),
 )
 def test_pair_losses_are_means_over_queries_of_means_over_pairs(loss, kind, top):
     lists, scores = three_lists()

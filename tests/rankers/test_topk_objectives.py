@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from each_once import each_once
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -210,8 +211,7 @@ def test_the_best_feature_is_taken_for_ever_unless_its_repeats_are_limited():
     assert alone.n_iter_ == 3
 
 
-@pytest.mark.parametrize("measure", ["ndcg", "ap"])
-@pytest.mark.parametrize("tol", [0.0, 0.01])
+@each_once(("measure", ["ndcg", "ap"]), ("tol", [0.0, 0.01]))
 def test_a_round_that_does_not_pay_is_taken_back_and_another_one_tried(measure, tol):
     X, grades, query_ids = naive.top_k_items(4, noise=1.5)
     performance = naive.tied_ap if measure == "ap" else naive.tied_ndcg

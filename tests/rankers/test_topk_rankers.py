@@ -7,15 +7,12 @@ import pickle
 
 import numpy as np
 import pytest
-from kit import SHARED
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import ParameterGrid
 
 from activeeval import DCG, NDCG, QueryPool, Rankings
 from activeeval.core.errors import InputError
-from activeeval.formats.text.letor import read_letor
-from activeeval.formats.text.scores import read_scores
 from activeeval.rankers import (
     SVMMAP,
     AdaRank,
@@ -276,17 +273,9 @@ def test_every_ranker_has_a_grid_of_its_own_parameters():
 # Real data
 
 
-def mq2008():
-    folder = SHARED / "data" / "mq2008"
-    if not folder.exists():
-        pytest.skip(f"needs {folder}; set ACTIVEEVAL_SHARED to the folder that holds data/")
-    train, test = (read_letor([folder / f"S{part}.txt.gz" for part in parts]) for parts in ((1, 2, 3), (5,)))
-    return train, test, read_scores(folder / "rankers" / "svm_rank" / "Fold1.test_score.gz", test.n_items)
-
-
-def test_mq2008_is_ranked_like_by_the_rankers_that_come_with_it():
+def test_mq2008_is_ranked_like_by_the_rankers_that_come_with_it(mq2008):
     """Fold 1: the stored scores are of the original svm_rank, trained on the same queries."""
-    train, test, stored = mq2008()
+    train, test, stored = mq2008
     pool, queries = test.pool(), train.query_ids[train.pool().item_queries]
 
     def mean_ndcg(scores):

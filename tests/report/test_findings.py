@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from each_once import each_once
 
 from activeeval.core.answers import Answer, MoreNeeded, about
 from activeeval.report.answer_sentences import (
@@ -141,10 +142,12 @@ def test_long_names_lose_their_middle():
     assert some_names(LONG * 2) == f"{short_name(LONG[0])}, {short_name(LONG[1])}, {short_name(LONG[0])} and 1 more"
 
 
-@pytest.mark.parametrize(("width", "at_the_end"), [(WIDTH, 0.0512), (88, None)], ids=["estimate", "compare"])
-@pytest.mark.parametrize("segment", [None, "queries of more than six words, in English"])
-@pytest.mark.parametrize("measure", ["nDCG@10", "DCG(gains={0:0,1:1,2:3,3:7,4:15})@100"])
-@pytest.mark.parametrize("n_rows", [1, 3])
+@each_once(
+    (("width", "at_the_end"), [(WIDTH, 0.0512), (88, None)]),
+    ("segment", [None, "queries of more than six words, in English"]),
+    ("measure", ["nDCG@10", "DCG(gains={0:0,1:1,2:3,3:7,4:15})@100"]),
+    ("n_rows", [1, 3]),
+)
 def test_a_table_of_the_longest_names_stays_within_a_hundred_columns(segment, measure, n_rows, width, at_the_end):
     finding = replace(
         PAIR, system=LONG[0], versus=LONG[1], measure=measure, p_value=0.039, half_width_at_end=at_the_end

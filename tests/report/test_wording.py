@@ -16,6 +16,7 @@ import activeeval
 from activeeval.core.results import Caution, Estimate, Note
 from activeeval.report import message_lookup as words
 from activeeval.report.message_lookup import line_of, text_of, worded
+from benchmarks.house import nodes_of
 
 HOUSE = Path(activeeval.__file__).parent
 CORPUS = [json.loads(line) for line in Path(__file__).with_name("wording.jsonl").read_text().splitlines()]
@@ -27,7 +28,7 @@ OF_A_NOTE = {"input"}
 def codes():
     """Yield the codes that the library writes down."""
     for path in sorted(HOUSE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Note", "Caution"):
                 place = node.args[1 if node.func.id == "Caution" else 0]
                 texts = [one.value for one in ast.walk(place) if isinstance(one, ast.Constant)]

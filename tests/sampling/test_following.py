@@ -121,9 +121,3 @@ def test_a_top_up_goes_on(call, drawn):
         sheets.append(f"x{n}.csv")
         n += 1
     assert call("estimate", "x.sample", *sheets).code == 0
-
-
-def test_plans_know_of_looks(call):
-    plan = call("plan", *RUN, "--measure", "nDCG@5", "--budget", "60%", "--adaptive-depth", "3", "-o", "jsonl")
-    assert plan.rows[0]["half_width"] > 0
-    assert {row["limit"] for row in plan.rows} == {None}

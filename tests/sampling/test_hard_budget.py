@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cli_cases import case_of, new_files
+from each_once import each_once
 
 from activeeval.core.errors import InputError
 from activeeval.formats.tables.draws import read_draws
@@ -66,9 +67,7 @@ def cost_of(rows, costs, overhead):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ASKED)
-@pytest.mark.parametrize("judged", [(), ("known.qrels",)], ids=["nothing known", "some known"])
-@pytest.mark.parametrize("overhead", [0.0, 2.5])
+@each_once(("method", ASKED), ("judged", [(), ("known.qrels",)]), ("overhead", [0.0, 2.5]))
 def test_no_budget_is_exceeded_by_what_stands_on_the_sheets(costs, method, judged, overhead):
     prices, known = costs
     measures, questions = ASKED[method]

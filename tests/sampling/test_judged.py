@@ -179,20 +179,6 @@ def test_a_sheet_that_waits_tells_what_it_has(call, folder):
     assert (from_arrays(read_arrays("e.csv.sample.npz")).design.known >= 0).sum() == 5
 
 
-def test_a_sheet_by_two_paths_is_one_judge(folder, call):
-    done = call(
-        "sample", "--run", "a.run", "--max-grade", 3, "--budget", "27%", "--out", "s.sample", "--sheet", "s.csv"
-    )
-    assert done.code == 0, done.err
-    judge_file("s.csv")
-    (folder / "copy.csv").write_bytes((folder / "s.csv").read_bytes())
-    alone = call("estimate", "s.sample", "s.csv", "-o", "jsonl")
-    for other in ("./s.csv", "copy.csv"):
-        both = call("estimate", "s.sample", "s.csv", other, "-o", "jsonl")
-        assert both.out == alone.out
-        assert "judged by several judges" not in both.err
-
-
 def test_judgments_of_another_scale_are_said(folder, call):
     write_lines(folder / "few.qrels", [f"q{q} 0 d{j} {j % 2}" for q in range(1, 20) for j in range(3)])
     sample = (

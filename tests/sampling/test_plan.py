@@ -31,8 +31,11 @@ def plan(call):
     return lambda *options: call("--quiet", "plan", *options, "-o", "jsonl").rows
 
 
-@pytest.mark.parametrize("pool", [TWO, RUNS, LETOR], ids=["letor", "runs", "one ranking"])
-@pytest.mark.parametrize(("measure", "default"), [("DCG@3", "items"), ("ERR@3", "depth")])
+@pytest.mark.parametrize(
+    ("pool", "measure", "default"),
+    [(TWO, "ERR@3", "depth"), (RUNS, "DCG@3", "items"), (LETOR, "DCG@3", "items")],
+    ids=["letor", "runs", "one ranking"],
+)
 @pytest.mark.usefixtures("whole_rehearsals")
 def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool, measure, default):
     rows = plan(*pool, "--measure", measure, "--method", default, "--budget", "40%", "--budget", 20)
@@ -83,7 +86,7 @@ def test_measures_and_questions_are_planned_together_and_a_goal_is_reached_by_al
 def test_a_plan_begins_with_a_sentence_and_fits_a_terminal(call):
     asked = (*TWO, "--measure", "DCG@3", "--measure", "nDCG@3", "--measure", "P@3", "--question", "difference")
     goals = ("--difference", 1, "--price", "seconds=60")
-    for options in (("--budget", "60%"), goals, ("--method", "all"), ("--question", "run", "--question", "versus")):
+    for options in (("--budget", "60%"), goals):
         lines = call("plan", *asked, *options).out.splitlines()
         assert max(map(len, lines)) <= 100
         assert any(start in lines[0] for start in ("give ", "takes about", "for each of"))
@@ -91,7 +94,7 @@ def test_a_plan_begins_with_a_sentence_and_fits_a_terminal(call):
     assert "passive" not in call("plan", *TWO, "--measure", "DCG@3").out
 
 
-@pytest.mark.parametrize(("measure", "budget"), [("nDCG@3", "70%"), ("DCG", "30%")])
+@pytest.mark.parametrize(("measure", "budget"), [("DCG", "30%")])
 def test_a_better_method_than_the_default_is_shown_and_taken(plan, measure, budget):
     asked = (*LETOR, "--measure", measure, "--budget", budget)
     every = {row["method"]: row["half_width"] for row in plan(*asked, "--method", "all")}
@@ -173,8 +176,6 @@ def test_a_pilot_rescales_what_is_expected(call, plan):
     assert "the pilot's variance around" in answer.err
     factor = float(answer.err.split("half-widths are multiplied by ")[1].split(";")[0].split()[0])
     assert after[1]["limit"] == pytest.approx(factor * before[1]["limit"], rel=0.02)
-    both = plan(*asked, *pilots, "--pilot", "y.csv.sample.npz", "--sheet", "y.csv")
-    assert both[1]["limit"] not in (after[1]["limit"], before[1]["limit"])
     wrong = call("plan", "--run", "a.run", "--max-grade", 3, "--budget", "60%", *pilots)
     assert wrong.code == 1
     assert "x.csv.sample.npz: the pilot is of another pool" in wrong.err
@@ -184,25 +185,17 @@ def test_a_pilot_rescales_what_is_expected(call, plan):
     assert "x.csv.sample.npz: the pilot has no sheet" in alone.err
 
 
-def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_by_all(call, plan, folder):
+def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_by_all(plan):
     lines = Path("b.run").read_text().splitlines()
     Path("c.run").write_text(
         "".join(f"{line.rsplit(' ', 2)[0]} {9 - int(line.split()[3])} C\n" for line in lines[::-1])
     )
     asked = ("--run", "a.run", "--run", "b.run", "--run", "c.run", "--max-grade", 3, "--measure", "DCG@3")
-    rows = plan(*asked, "--half-width", 1.2)
+    goals = [row for row in plan(*asked, "--half-width", 1.2) if row["goal"] and row["method"] == "items"]
     contrasts = [("a.run", "b.run"), ("a.run", "c.run"), ("b.run", "c.run")]
-    assert list(dict.fromkeys((row["system"], row["versus"]) for row in rows)) == contrasts
-    goals = [row for row in rows if row["goal"] and row["method"] == "items"]
+    assert [(row["system"], row["versus"]) for row in goals] == contrasts
     assert len({row["budget"] for row in goals}) == 1
     assert max(row["half_width"] for row in goals) == pytest.approx(1.2, rel=0.01)
-    first = plan(*asked, "--budget", "50%", "--contrasts", "first")
-    assert list(dict.fromkeys((row["system"], row["versus"]) for row in first)) == contrasts[:2]
-    answer = call("plan", *asked, "--half-width", 1.2)
-    assert "the hardest of 3 questions" in answer.out
-    same = call("plan", *asked[:4], "--run", "b.run", "--max-grade", 3, "--half-width", 1.2)
-    assert same.code == 2
-    assert "b.run is given twice, expected each system once" in same.err
 
 
 def test_queries_that_train_are_the_first_thing_an_answer_says(call, folder):
@@ -267,8 +260,7 @@ def test_before_the_first_label_a_range_is_unknown_and_a_line_says_when_it_is_kn
     assert row["half_width_low"] is row["half_width_high"] is None
 
 
-@pytest.mark.parametrize("pool", [RUNS, LETOR], ids=["uniform", "learned"])
-@pytest.mark.parametrize("measure", ["DCG@3", "nDCG@3"])
+@pytest.mark.parametrize(("pool", "measure"), [(RUNS, "nDCG@3"), (LETOR, "DCG@3")], ids=["uniform", "learned"])
 def test_a_sample_announces_what_its_plan_says(call, pool, measure):
     given = ("--budget", "40%", "--adaptive-depth", "off")
     (row,) = [row for row in call("--quiet", "plan", *pool, "--measure", measure, *given, "-o", "jsonl").rows

@@ -34,17 +34,15 @@ def written(call, *options):
 @pytest.mark.parametrize(
     ("of_pool", "asked"),
     [
-        (("--max-grade", 3), ("--measure", "DCG@3", "--budget", 9)),
         (
-            ("--max-grade", 3),
+            ("--judged", "few.qrels", "--max-grade", 3),
             ("--measure", "DCG@3", "--budget", "40%", "--question", "run", "--question", "difference"),
         ),
-        (("--judged", "few.qrels", "--max-grade", 3), ("--measure", "DCG@3", "--budget", 9)),
         (("--train", "train.qrels", "--max-grade", 3), ("--measure", "nDCG@3", "--budget", "60%")),
         (("--max-grade", 3, "--overhead", 1.5), ("--measure", "ERR@3", "--budget", "70%", "--method", "depth")),
         (("--max-grade", 3), ("--measure", "P@3", "--budget", "60%", "--method", "active")),
     ],
-    ids=["items", "several questions", "known grades", "a model", "overheads", "with replacement"],
+    ids=["several questions, known grades", "a model", "overheads", "with replacement"],
 )
 def test_the_sheet_is_that_of_the_runs(call, folder, of_pool, asked):
     lines = (folder / "q.qrels").read_text().splitlines(keepends=True)
@@ -62,7 +60,6 @@ def test_the_sheet_is_that_of_the_runs(call, folder, of_pool, asked):
 def test_workers_and_partitions_change_nothing(call, folder):
     written(call, "--max-grade", 3)
     wanted, _ = drawn(call, "one", *NAMED, "--budget", 9)
-    assert drawn(call, "two", *NAMED, "--budget", 9, "--engine", "processes:2")[0] == wanted
     call("pool", "write", *RUNS, "--max-grade", 3, "--partitions", 1, "--out", "pool", "--force")
     assert len(list(Path("pool").iterdir())) == 1
     found, _ = drawn(call, "three", *NAMED, "--budget", 9, "--engine", "threads:2,scratch=.,trust-ids")

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cli_cases import CASES, answer, both, campaign_of, files, judge_file, new_files
+from cli_cases import CASES, answer, both, campaign_of, files, judge_file, new_files, one_line
 from cli_files import csv_rows, write_csv
 
 from activeeval import Target, parse_measure
@@ -22,7 +22,6 @@ from activeeval.formats.tables.draws import read_draws, write_draws
 from activeeval.formats.writing import AtomicFiles
 
 RUN = ("--run", "a.run", "--max-grade", 3, "--measure", "DCG@5")
-METHODS = ("items", "depth", "whole", "random", "active")
 FILES = ("d.csv", "d.csv.sample.npz")
 
 
@@ -38,22 +37,25 @@ def sampled(call):
     return sample
 
 
-def one_line(done, expected):
-    """Check that a call ended with one line that matches."""
-    assert (done.code, done.out) == (1, ""), done
-    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
-
-
 # What is read is what was drawn
 
 
-@pytest.mark.parametrize("given", [given for _, given in CASES.values()], ids=CASES)
 @pytest.mark.parametrize(
-    ("measure", "method"),
-    [("DCG@5", "items"), ("P@3", "items_plain"), ("ERR@5", "depth"), ("nDCG@5", "depth_plain")]
-    + [("DCG@5", method) for method in ("whole", "random", "passive", "active", "active_uniD")],
+    ("case", "measure", "method"),
+    [
+        ("one run", "DCG@5", "items"),
+        ("a comparison", "P@3", "items_plain"),
+        ("a forest", "ERR@5", "depth"),
+        ("a missing query", "nDCG@5", "depth_plain"),
+        ("a comparison", "DCG@5", "whole"),
+        ("a missing query", "DCG@5", "random"),
+        ("one run", "DCG@5", "passive"),
+        ("a forest", "DCG@5", "active"),
+        ("a comparison", "DCG@5", "active_uniD"),
+    ],
 )
-def test_what_a_file_says_is_the_campaign_to_the_last_bit(folder, given, measure, method):
+def test_what_a_file_says_is_the_campaign_to_the_last_bit(folder, case, measure, method):
+    _, given = CASES[case]
     live = campaign_of(measure, method, "40%", seed=5, **given)
     arrays = to_arrays(live)
     with AtomicFiles() as both_files:
@@ -200,10 +202,9 @@ def test_text_of_python_objects_is_not_unpacked(call, sampled):
     one_line(call("estimate", *both("d.csv")), r"d\.csv\.sample\.npz: cannot be read as a file of arrays .*")
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_sample_of_another_sheet_is_refused(call, sampled, method):
-    rows = sampled("--method", method, name="e.csv")
-    for options in (("--method", method, "--seed", 4), ("--method", method, "--overhead", 1), ("--budget", "30%")):
+def test_the_sample_of_another_sheet_is_refused(call, sampled):
+    rows = sampled(name="e.csv")
+    for options in (("--seed", 4), ("--overhead", 1), ("--budget", "30%"), ("--method", "active")):
         sampled(*options)
         refused = rf"d\.csv: the sheet is of sample '\w+', expected one of sample '{rows[0]['sample']}'"
         one_line(call("estimate", "e.csv.sample.npz", "d.csv"), refused)
@@ -215,9 +216,8 @@ def test_a_sample_that_is_none(call, sampled, record):
     one_line(call("estimate", record, "d.csv"), rf"{re.escape(record)}: .*(no such file|directory|cannot be read).*")
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_no_estimate_without_its_sample(call, folder, sampled, method):
-    sampled("--method", method)
+def test_no_estimate_without_its_sample(call, folder, sampled):
+    sampled()
     (folder / "d.csv.sample.npz").unlink()
     one_line(call("estimate", *both("d.csv")), r"d\.csv\.sample\.npz: no such file.*")
 
@@ -225,17 +225,15 @@ def test_no_estimate_without_its_sample(call, folder, sampled, method):
 # Both files or neither
 
 
-@pytest.mark.parametrize("method", ["items", "active"])
-def test_the_work_of_judges_keeps_its_sample(call, folder, sampled, method):
-    sampled("--method", method)
+def test_the_work_of_judges_keeps_its_sample(call, folder, sampled):
+    sampled()
     before = [(folder / name).read_bytes() for name in FILES]
-    refused = call("sample", *RUN, "--budget", "27%", "--seed", 3, "--method", method, *new_files("d.csv"))
+    refused = call("sample", *RUN, "--budget", "27%", "--seed", 3, *new_files("d.csv"))
     one_line(refused, r"d\.csv: is there already, --force overwrites it")
     assert [(folder / name).read_bytes() for name in FILES] == before
 
 
-@pytest.mark.parametrize("gone", FILES)
-@pytest.mark.parametrize("command", ["sample", "top-up"])
+@pytest.mark.parametrize(("command", "gone"), [("sample", FILES[0]), ("top-up", FILES[1])])
 def test_a_sample_and_a_sheet_are_not_overwritten_alone(call, folder, sampled, command, gone):
     """Also where the sheet is empty or unreadable: whoever knows that it may go says so."""
     sampled()
@@ -338,14 +336,9 @@ def check_pair(call, command, sheet_is_new, sample_is_new):
         one_line(done, r"d\.csv: the sheet is of sample '\w+', expected one of samples? '\w+'.*")
 
 
-@pytest.mark.parametrize(
-    ("command", "step"),
-    [
-        ("sample", "replace"),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in [("sample", "fsync"), ("top-up", "fsync")]),
-        pytest.param("top-up", "replace", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["sample", "top-up"])
+@pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_kill_at_any_step_never_leaves_a_new_sheet_beside_an_old_sample(folder, call, writing, command, step):
     """The process dies at the n-th fsync or rename, for every n that there is; then the command is run again."""
     before, seen = {path.name for path in folder.iterdir()}, []
@@ -385,7 +378,7 @@ def test_ctrl_c_while_files_are_written_leaves_none(folder, call, writing, comma
 # The sheet once more
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".csv.gz"])
 def test_a_sheet_is_written_again_byte_for_byte(folder, call, suffix):
     (folder / "docs.jsonl").write_text("".join(f'{{"id": "d{j}", "title": "=T {j}"}}\n' for j in range(30)))
     texts = ("--documents", "docs.jsonl")

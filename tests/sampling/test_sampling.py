@@ -23,11 +23,12 @@ from cli_cases import (
     grade_of,
     judge_file,
     judged,
-    new_files,
+    one_line,
 )
 from cli_files import csv_rows, write_csv, write_lines
+from each_once import each_once
 
-from activeeval import Campaign, Target, parse_measure
+from activeeval import Campaign
 from activeeval.core.answers import verdict_of
 from activeeval.core.estimation import INTERVALS
 from activeeval.core.interval_ends import half_widths
@@ -65,12 +66,6 @@ def estimated(call):
         return call("estimate", "d.csv.sample.npz", "j.csv", "-o", "jsonl", *options).rows[0]
 
     return estimate
-
-
-def one_line(done, expected):
-    """Check that a call ended with one line that matches."""
-    assert (done.code, done.out) == (1, ""), done
-    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
 
 
 # There and back
@@ -149,7 +144,7 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, case, m
     }
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz"])
+@pytest.mark.parametrize("suffix", ["tsv.gz", "jsonl", "parquet"])
 def test_every_format_carries_the_sheet(call, folder, suffix):
     name = f"d.{suffix}"
     assert call("sample", *RUN, "--budget", "27%", *files("d.csv")).code == 0
@@ -174,7 +169,7 @@ def test_every_format_carries_the_sheet(call, folder, suffix):
     assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
 
 
-@pytest.mark.parametrize("method", ["items", "depth", "random", "active"])
+@pytest.mark.parametrize("method", ["depth", "active"])
 def test_the_sheet_says_what_to_judge_and_nothing_that_biases(drawn, method):
     rows = drawn(*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--budget", "40%", "--method", method)
     campaign = campaign_of("DCG@5", method, "40%", runs=("a.run",), versus_run="b.run", max_grade=3)
@@ -200,7 +195,7 @@ def test_everything_judged_is_the_score(drawn, estimated, call, folder):
     for options in (
         ("--method", "active", "--budget", 10_000),
         ("--method", "active", "--budget", 3000, "--expected"),
-        *(("--method", method, "--budget", "100%") for method in ("items", "depth", "random")),
+        ("--method", "depth", "--budget", "100%"),
     ):
         rows = drawn(*RUN, "--measure", "DCG@4", *options)
         assert len({row["query_id"] for row in rows}) == 30
@@ -216,15 +211,9 @@ def test_a_query_that_the_run_lacks_counts_as_zero(drawn, estimated):
     assert (row["value"], row["queries"], row["items"]) == (pytest.approx(29 / 30), 29, 58)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("sample", "--budget", "33%", *files("x.csv")), ("design", "--out", "x.csv", "--force")],
-    ids=lambda command: command[0],
-)
-@pytest.mark.parametrize(
-    "options",
-    [(*LETOR, "--cost", "log-length:3"), (*LETOR[:4], "--max-grade", 3), ("--qrels", "q.qrels", *RUN)],
-    ids=lambda options: " ".join(map(str, options[4:])),
+@each_once(
+    ("command", [("sample", "--budget", "33%", *files("x.csv")), ("design", "--out", "x.csv", "--force")]),
+    ("options", [(*LETOR, "--cost", "log-length:3"), (*LETOR[:4], "--max-grade", 3), ("--qrels", "q.qrels", *RUN)]),
 )
 def test_no_label_of_the_pool_is_looked_at(call, folder, command, options):
     assert call(*command, *options).code == 0
@@ -252,66 +241,17 @@ def test_with_a_train_fraction_only_the_labels_of_queries_set_aside_count(call, 
     assert (folder / "x.csv").read_bytes() != before
 
 
-@pytest.mark.usefixtures("grown_anew")
-def test_one_seed_one_sample(call, folder):
-    tables = []
-    for seed in (1, 1, 2):
-        call("sample", *RUN, "--budget", "33%", "--seed", seed, *files("x.csv"))
-        tables.append((folder / "x.csv").read_bytes())
-    assert tables[0] == tables[1] != tables[2]
-
-
 # One sample, early and for other questions
 
 
-@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("P@3", "random")])
-def test_each_block_can_be_read_once_it_is_complete(drawn, call, measure, method):
-    rows = drawn(*RUN, "--measure", measure, "--method", method, "--budget", "47%", "--seed", 2)
-    live = campaign_of(measure, method, "47%", seed=2, runs=("a.run",), max_grade=3)
-    for block in (1, 2, 3, 4):
-        while len(live.units) < len(live.planned) and live.planned[len(live.units)].block <= block:
-            unit = live.ask()
-            live.tell(unit, answer(unit.query_id, unit.item_ids))
-        expected = live.estimate()
-        judge_file("d.csv", block)
-        done = call("estimate", *both("d.csv"), "-o", "jsonl")
-        row, n = done.rows[0], sum(int(r["block"]) <= block for r in rows)
-        error = expected.std_error if math.isfinite(expected.std_error) else None
-        assert (row["value"], row["std_error"], row["spent"]) == (expected.value, error, live.spent)
-        assert (row["judged"], row["waiting"], row["items"]) == (n, len(rows) - n, n)
-        told = f"an early reading, of {block / 4:.0%} of the planned budget"
-        waits = f"activeeval: {len(rows) - n} of {len(rows)} items wait for a grade"
-        cautions = [caution["text"] for caution in row["cautions"]]
-        assert (told in cautions, waits in done.err) == (block < 4, block < 4)
-        explained = call("estimate", *both("d.csv"), "--explain").err.splitlines()
-        assert (f"activeeval: note: {told}" in explained) == (block < 4)
-
-
-@pytest.mark.parametrize("method", ["items", "active"])
-def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call, method):
-    rows = judged(drawn(*RUN, "--budget", "40%", "--method", method), 1)
+def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call):
+    rows = judged(drawn(*RUN, "--budget", "40%"), 1)
     write_csv("d.csv", [rows[0] | {"grade": ""}, *rows[1:]])
     first = rf"1 wait for grades, the first is unit 1 of query '{rows[0]['query_id']}'"
     one_line(
         call("estimate", *both("d.csv")),
         rf"the first block is not complete, so no estimate is possible yet: of its \d+ units {first}",
     )
-
-
-@pytest.mark.parametrize(
-    ("drawn_for", "method", "asked"),
-    [("DCG@5", "items", "P@3"), ("nDCG@5", "depth", "AP"), ("DCG@5", "active", "ERR@5")],
-)
-def test_another_measure_of_the_same_sample(drawn, estimated, drawn_for, method, asked):
-    chosen = ("--measure", drawn_for, "--method", method, "--adaptive-depth", "off")
-    rows = judged(drawn(*RUN, *chosen, "--budget", "40%"))
-    row = estimated(rows, "--measure", asked)
-    campaign = campaign_of(drawn_for, method, "40%", runs=("a.run",), max_grade=3)
-    campaign.run(answer)
-    target = Target(parse_measure(asked).bound_to(3), campaign.design.target.ranking)
-    expected = campaign.estimate(target)
-    std_error = expected.std_error if math.isfinite(expected.std_error) else None
-    assert (row["measure"], row["value"], row["std_error"]) == (target.name, expected.value, std_error)
 
 
 REACH = r"{} is not covered by this sample: item 'd\d+' of query 'q\w+' could not be drawn .*"
@@ -338,7 +278,7 @@ def test_a_question_out_of_reach_is_one_clear_line(drawn, call, options, asked, 
     one_line(call("estimate", *both("d.csv"), *asked), expected)
 
 
-@pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("P@3", "active")])
+@pytest.mark.parametrize(("measure", "method"), [("ERR@5", "depth"), ("P@3", "active")])
 def test_what_cannot_be_judged_is_counted_and_bounded(drawn, call, measure, method):
     rows = judged(drawn(*RUN, "--measure", measure, "--budget", "40%", "--method", method))
     gone = rows[1] | {"grade": " Cannot"}
@@ -356,8 +296,10 @@ def test_what_cannot_be_judged_is_counted_and_bounded(drawn, call, measure, meth
     assert [float(bound) for bound in bounds] == pytest.approx([expected.cannot.low, expected.cannot.high], rel=1e-5)
 
 
-@pytest.mark.parametrize(("kind", "versus"), [*((kind, "b.run") for kind in INTERVALS), ("t", None)])
-@pytest.mark.parametrize("scope", ["pool", "population"])
+@pytest.mark.parametrize(
+    ("kind", "versus", "scope"),
+    [("t", None, "pool"), ("t", "b.run", "population"), ("group-sequential", "b.run", "pool")],
+)
 def test_intervals_and_scopes(drawn, estimated, kind, versus, scope):
     compared = () if versus is None else ("--versus-run", versus)
     rows = judged(drawn(*RUN, *compared, "--measure", "ERR@5", "--budget", "67%", "--seed", 3))
@@ -376,9 +318,7 @@ def test_intervals_and_scopes(drawn, estimated, kind, versus, scope):
 COMPARED = (*RUN, "--versus-run", "b.run")
 
 
-@pytest.mark.parametrize(
-    ("measures", "method"), [(("DCG@5", "P@3"), "items"), (("DCG@5", "ERR@5"), "depth"), (("ERR@5", "AP"), "depth")]
-)
+@pytest.mark.parametrize(("measures", "method"), [(("DCG@5", "P@3"), "items"), (("DCG@5", "ERR@5"), "depth")])
 def test_one_sample_answers_all_that_it_was_made_for(call, measures, method):
     asked = [x for measure in measures for x in ("--measure", measure)]
     asked += [x for question in ("difference", "run", "versus") for x in ("--question", question)]
@@ -400,10 +340,9 @@ def test_one_sample_answers_all_that_it_was_made_for(call, measures, method):
     assert alone == rows[5:]
 
 
-@pytest.mark.parametrize("method", ["items", "depth"])
-def test_a_sample_topped_up_is_the_larger_sample(call, method):
+def test_a_sample_topped_up_is_the_larger_sample(call):
     """Label by label: 60 and 30 more are 90; the new sheet holds only what is new, and nothing is asked twice."""
-    options = (*COMPARED, "--measure", "DCG@5", "--method", method, "--seed", 3)
+    options = (*COMPARED, "--measure", "DCG@5", "--method", "depth", "--seed", 3)
     assert call("sample", *options, "--budget", 60, *files("d.csv")).code == 0
     assert call("top-up", "d.csv.sample.npz", "--budget", 30, *files("e.csv")).code == 0
     assert call("sample", *options, "--budget", 90, *files("all.csv")).code == 0
@@ -426,32 +365,7 @@ def test_a_sample_topped_up_is_the_larger_sample(call, method):
     )
 
 
-def test_draws_with_replacement_are_not_topped_up(call):
-    assert call("sample", *RUN, "--method", "active", "--budget", "40%", *files("d.csv")).code == 0
-    one_line(
-        call("top-up", "d.csv.sample.npz", "--budget", 30, *files("e.csv")),
-        r"'active' draws with replacement to one planned end: it cannot be topped up",
-    )
-
-
-def test_the_sheets_of_several_judges(call, drawn):
-    """Each grades half; an item that two grade alike is one judgment, two grades of it are refused."""
-    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
-    write_csv("whole.csv", rows)
-    for name, part in (("ann.csv", 0), ("bob.csv", 1)):
-        own = [row | {"judge": name, "grade": row["grade"] if i % 2 == part or i < 3 else ""}
-               for i, row in enumerate(rows)]  # fmt: skip
-        write_csv(name, own)
-    whole = call("estimate", "d.csv.sample.npz", "whole.csv", "-o", "jsonl").rows
-    assert call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv", "-o", "jsonl").rows == whole
-    write_csv("ann.csv", changed(csv_rows("ann.csv"), 0, grade=(rows[0]["grade"] + 1) % 4))
-    differ = r"bob\.csv:\d+: item .* has two grades, \d of 'ann\.csv' \(ann\.csv:\d+\) and \d of 'bob\.csv'"
-    refused = differ + r"; add --policy majority \| median \| mean-gain, .*"
-    one_line(call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv"), refused)
-
-
-@pytest.mark.parametrize(("policy", "expected"), [("majority", [0, 1, 3, 2, None]), ("median", [1, 1, 3, 2, None])])
-def test_what_several_judges_say_is_resolved_by_name(call, drawn, policy, expected):
+def test_what_several_judges_say_is_resolved_by_name(call, drawn):
     """Up to four judges of five items; all else is judged alike by all."""
     rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
     cells = {"ann.csv": [0, 1, 3, "cannot", "cannot"], "bob.csv": [2, 1, 3, 2, "cannot"], "cid.csv": [3, 1, "", 2, ""]}
@@ -460,9 +374,10 @@ def test_what_several_judges_say_is_resolved_by_name(call, drawn, policy, expect
         write_csv(
             name, [row | {"judge": "", "grade": grades[i] if i < 5 else row["grade"]} for i, row in enumerate(rows)]
         )
-    done = call("estimate", "d.csv.sample.npz", *cells, "--policy", policy, "-o", "jsonl")
-    assert f"judged by several judges, {len(rows) - 3} of them alike (policy: {policy})" in done.err
-    one = [row | {"grade": "cannot" if g is None else g} for row, g in zip(rows, expected, strict=False)] + rows[5:]
+    done = call("estimate", "d.csv.sample.npz", *cells, "--policy", "median", "-o", "jsonl")
+    assert f"judged by several judges, {len(rows) - 3} of them alike (policy: median)" in done.err
+    expected = [1, 1, 3, 2, "cannot"]
+    one = [row | {"grade": grade} for row, grade in zip(rows, expected, strict=False)] + rows[5:]
     write_csv("one.csv", one)
     alone = call("estimate", "d.csv.sample.npz", "one.csv", "-o", "jsonl").rows[0]
     assert done.rows[0] == alone
@@ -538,32 +453,12 @@ SLIPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("spoil", "expected"), SLIPS.values(), ids=SLIPS)
-def test_a_sheet_that_was_spoilt_is_one_clear_line(call, drawn, spoil, expected):
+def test_a_sheet_that_was_spoilt_is_one_clear_line(call, drawn):
     drawn(*RUN, "--measure", "DCG@5", "--budget", "27%")
-    write_csv("d.csv", spoil(judge_file("d.csv")))
-    one_line(call("estimate", *both("d.csv")), expected)
-
-
-@pytest.mark.parametrize(("measure", "method"), [("DCG", "items"), ("ERR", "depth"), ("AP", "passive")])
-def test_the_scale_is_known_to_every_sample(call, drawn, measure, method):
-    drawn(*RUN, "--budget", "67%", "--measure", measure, "--method", method)
     rows = judge_file("d.csv")
-    write_csv("d.csv", changed(rows, 0, grade=22))
-    one_line(
-        call("estimate", *both("d.csv")), r"d\.csv:2: column grade: holds '22', expected 0, 1, 2, 3, empty or cannot"
-    )
-
-
-def test_the_work_of_judges_is_not_overwritten(call, folder, drawn):
-    drawn(*RUN, "--budget", "27%")
-    judge_file("d.csv", 1)
-    before = (folder / "d.csv").read_bytes()
-    one_line(
-        call("sample", *RUN, "--budget", "27%", *new_files("d.csv")), r"d\.csv: is there already, --force overwrites it"
-    )
-    assert (folder / "d.csv").read_bytes() == before
-    assert call("sample", *RUN, "--budget", "27%", *files("d.csv")).code == 0
+    for spoil, expected in SLIPS.values():
+        write_csv("d.csv", spoil(rows))
+        one_line(call("estimate", *both("d.csv")), expected)
 
 
 # Budgets, seeds, what is said
@@ -581,12 +476,10 @@ def test_expected_is_for_draws_with_replacement(call, folder):
 
 SHUFFLED = {
     "runs": (*RUN, "--versus-run", "b.run"),
-    "runs and judgments": ("--qrels", "q.qrels", *RUN, "--overhead", 1),
     "probabilities": ("--run", "a.run", "--model", "probs=q.all.csv"),
     "a forest": ("--qrels", "q.qrels", *RUN, "--train", 0.4),
-    "a logit": ("--run", "a.run", "--train", "old.qrels", "--model", "logit"),
 }
-WAYS = [("DCG@5", "items"), ("ERR@5", "depth"), ("DCG@5", "active"), ("DCG@5", "items"), ("ERR@5", "depth")]
+WAYS = [("DCG@5", "active"), ("ERR@5", "depth"), ("DCG@5", "items")]
 
 
 @pytest.mark.parametrize(("name", "way"), list(zip(SHUFFLED, WAYS, strict=True)))
@@ -595,18 +488,17 @@ def test_one_seed_one_sample_whatever_the_order_of_rows(drawn, estimated, folder
     options, (measure, method) = SHUFFLED[name], way
     lines = (folder / "q.probs.csv").read_text().splitlines()
     write_lines(folder / "q.all.csv", [*lines, "qX,d0,0.25,0.25,0.25,0.25"])
-    write_lines(folder / "old.qrels", lines_of(folder / "q.qrels", {f"q{q}" for q in range(12, 26)}))
     found, values = [], []
-    for order in range(3):
-        for file in ("a.run", "b.run", "q.qrels", "old.qrels"):
+    for order in range(2):
+        for file in ("a.run", "b.run", "q.qrels"):
             rows = (folder / file).read_text().splitlines()
             np.random.default_rng(order).shuffle(rows)
             write_lines(folder / file, rows if order else sorted(rows))
         rows = drawn(*options, "--measure", measure, "--method", method, "--budget", "30%", "--seed", 4)
         values.append(estimated(judged(rows))["value"])
         found.append([(r["block"], r["query_id"], r["doc_id"]) for r in rows])
-    assert found[0] == found[1] == found[2]
-    assert values[0] == values[1] == values[2]
+    assert found[0] == found[1]
+    assert values[0] == values[1]
     other = drawn(*options, "--measure", measure, "--method", method, "--budget", "30%", "--seed", 5, "--force")
     assert [(r["block"], r["query_id"], r["doc_id"]) for r in other] != found[0]
 
@@ -636,7 +528,7 @@ def test_the_talk_says_what_was_drawn(call):
     assert call("--quiet", "sample", *RUN, "--budget", "27%", *files("y.csv")).err == ""
 
 
-@pytest.mark.parametrize("measure", ["nDCG@5", "R@5", "AP"])
+@pytest.mark.parametrize("measure", ["nDCG@5", "R@5"])
 def test_an_ideal_of_the_runs_alone_is_said_to_be_one(call, measure):
     said = call("sample", *RUN, "--measure", measure, "--budget", "100%", *files("d.csv")).err
     assert re.search(
@@ -672,16 +564,6 @@ def test_a_budget_that_bounds_no_error_is_told(call):
     # the whole budget is enough, its first quarter is not
     said = call("sample", *RUN, "--budget", "20%", "--method", "random", *files("d.csv")).err.splitlines()
     assert re.fullmatch(r"activeeval: read at the end of the first block, budget .* is below .*", said[-3])
-
-
-def test_rankings_that_no_label_can_tell_apart(call, folder):
-    for method in ("items", "passive"):
-        given = (*RUN, "--versus-run", "a.run", "--method", method, "--measure", "DCG@5")
-        one_line(
-            call("--quiet", "sample", *given, "--budget", "17%", *files("d.csv")),
-            r"no label can change DCG@5: the ranking does not differ from the other where .*",
-        )
-    assert not list(folder.glob("d.csv*"))
 
 
 # Judged queries train, the others are drawn from
@@ -741,36 +623,10 @@ def test_no_query_left_to_evaluate(call, folder):
     assert not (folder / "d.csv").exists()
 
 
-def test_given_probabilities_are_recalibrated_on_judged_queries(folder):
-    old = lines_of(folder / "q.qrels", set(sorted(judged_queries(folder))[::2]))
-    write_lines(folder / "old.qrels", old)
-    pairs = [line.split() for line in (folder / "a.run").read_text().splitlines()]
-    pairs += [line.split() for line in old if [line.split()[0], line.split()[2]] not in [[p[0], p[2]] for p in pairs]]
-    table = ["qid,docid,p0,p1,p2,p3", *(f"{p[0]},{p[2]},0.4,0.3,0.2,0.1" for p in pairs)]
-    write_lines(folder / "p.csv", table)
-    given = {"runs": ("a.run",), "train": ("old.qrels",), "model": "probs=p.csv"}
-    probs = case_of(use_labels=False, **given).beliefs.probs
-    assert not np.allclose(probs, [0.4, 0.3, 0.2, 0.1])
-    assert probs.sum(axis=1) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("measure", "method"), [("DCG", "items"), ("nDCG@5", "depth")])
-def test_the_default_is_the_best_for_the_measure(call, folder, measure, method):
-    for command, options in (("sample", ("--budget", "27%")), ("design", ())):
-        given = (command, *RUN, "--measure", measure, *options)
-        for name, more in (("x.csv", ()), ("y.csv", ("--method", method))):
-            out = files(name) if command == "sample" else ("--out", name, "--force")
-            assert call(*given, *more, *out).code == 0
-        assert (folder / "x.csv").read_bytes() == (folder / "y.csv").read_bytes()
-    assert (folder / "x.csv.sample.npz").exists()
-
-
 # Designs
 
 
-@pytest.mark.parametrize(
-    ("measure", "method", "budget"), [("DCG@5", "items", 20), ("ERR@5", "depth", 60), ("P@3", "whole", 75.5)]
-)
+@pytest.mark.parametrize(("measure", "method", "budget"), [("DCG@5", "items", 20), ("P@3", "whole", 75.5)])
 def test_the_design_of_a_budget_costs_it(call, measure, method, budget):
     options = (*RUN, "--overhead", 0.5, "--measure", measure, "--method", method)
     done = call("design", *options, "--budget", budget, "--out", "x.parquet")
@@ -797,46 +653,11 @@ def test_the_design_of_draws_takes_no_notice_of_a_budget(call, folder):
     np.testing.assert_allclose(frame["expected_cost"], per_draw)
 
 
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [("passive", RUN), ("active", LETOR), ("active_uniC", (*RUN, "--versus-run", "b.run"))],
-    ids=["run", "letor", "comparison"],
-)
-def test_the_columns_of_a_design(call, options, method):
-    answer = call("design", *options, "--method", method, "--measure", "DCG@6", "--out", "x.parquet", "--overhead", 0.5)
-    assert answer.code == 0
-    frame = pl.read_parquet("x.parquet")
-    names = [
-        "query_id",
-        "query_prob",
-        "sampling_prob",
-        "weight",
-        "mean",
-        "variance",
-        "cost",
-        "expected_cost",
-        "n_items",
-    ]
-    assert frame.columns == names
-    p, q, weight = (frame[name].to_numpy() for name in names[1:4])
-    assert p.sum() == pytest.approx(1)
-    assert q.sum() == pytest.approx(1)
-    np.testing.assert_allclose(weight, p / q, rtol=1e-12)
-    np.testing.assert_allclose(frame["cost"], frame["n_items"] + 0.5)
-    assert frame["mean"].is_nan().all() == (method == "passive")
-    assert (q == p).all() == (method == "passive")
-
-
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
-def test_a_design_in_every_format(call, folder, suffix):
+def test_a_design_is_a_table_of_any_format_and_a_picture(call, folder):
     call("design", *RUN, "--out", "x.parquet")
-    call("design", *RUN, "--out", f"x.{suffix}", "--plot", "x.png")
-    frame = pl.read_parquet("x.parquet")
-    if suffix == "jsonl":
-        rows = [json.loads(line) for line in (folder / "x.jsonl").read_text().splitlines()]
-    else:
-        rows = csv_rows(f"x.{suffix}", delimiter="\t" if suffix == "tsv" else ",")
-    assert [float(row["sampling_prob"]) for row in rows] == frame["sampling_prob"].to_list()
+    call("design", *RUN, "--out", "x.tsv", "--plot", "x.png")
+    rows = csv_rows("x.tsv", delimiter="\t")
+    assert [float(row["sampling_prob"]) for row in rows] == pl.read_parquet("x.parquet")["sampling_prob"].to_list()
     assert (folder / "x.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
-import polars as pl
 import pytest
-from cli_cases import RUN, both, files, judge_file, judged
+from cli_cases import RUN, both, files, judge_file, judged, one_line
 from cli_files import csv_rows, write_csv, write_lines
 
 COLUMNS = ["sample", "block", "query_id", "doc_id", "judge", "grade", "note"]
@@ -31,25 +29,15 @@ def texts(folder):
     return docs
 
 
-def one_line(done, expected):
-    """Check that a call ended with one line that matches."""
-    assert (done.code, done.out) == (1, ""), done
-    assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
-
-
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["tsv", "jsonl"])
 def test_the_sheet_holds_the_texts_before_the_judge(call, folder, texts, suffix):
     done = call("sample", *DRAW, *TEXTS, *files(f"d.{suffix}"))
     assert done.code == 0, done.err
-    if suffix in ("csv", "tsv"):
-        rows = csv_rows(f"d.{suffix}", "\t" if suffix == "tsv" else ",")
-        mark = "'"
+    if suffix == "tsv":
+        rows, mark = csv_rows("d.tsv", "\t"), "'"
     else:
-        read = pl.read_parquet if suffix == "parquet" else pl.read_ndjson
-        rows = [
-            {name: "" if cell is None else cell for name, cell in row.items()} for row in read(f"d.{suffix}").to_dicts()
-        ]
-        mark = ""
+        rows, mark = [json.loads(line) for line in (folder / "d.jsonl").read_text().splitlines()], ""
+        rows = [{name: "" if cell is None else cell for name, cell in row.items()} for row in rows]
     assert list(rows[0]) == [*COLUMNS[:4], "query", "title", "text", *COLUMNS[4:]]
     for row in rows:
         held = row["doc_id"] != "d11"
@@ -62,10 +50,9 @@ def test_the_sheet_holds_the_texts_before_the_judge(call, folder, texts, suffix)
     assert ("q3" in {row["query_id"] for row in rows}) == (f"1 of {n_queries} queries has no text" in done.err)
 
 
-@pytest.mark.parametrize("options", [TEXTS, TEXTS[:2], TEXTS[2:]])
-def test_nothing_but_the_sheet_changes(call, folder, texts, options):
+def test_nothing_but_the_sheet_changes(call, folder, texts):
     assert call("sample", *DRAW, *files("d.csv")).code == 0
-    assert call("sample", *DRAW, *options, *files("e.csv")).code == 0
+    assert call("sample", *DRAW, *TEXTS, *files("e.csv")).code == 0
     plain, rich = csv_rows("d.csv"), csv_rows("e.csv")
     assert list(plain[0]) == COLUMNS
     assert [{name: row[name] for name in COLUMNS} for row in rich] == plain
@@ -128,15 +115,17 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("contents", "expected"), REFUSED.values(), ids=REFUSED)
-def test_texts_that_are_wrong_are_one_line_and_nothing_is_written(call, folder, texts, contents, expected):
-    for name, content in contents.items():
-        (folder / name).unlink()
-        if content is not None:
-            (folder / name).write_text(content)
-    one_line(call("--quiet", "sample", *DRAW, *TEXTS, *files("d.csv")), expected)
-    assert not (folder / "d.csv").exists()
-    assert not (folder / "d.csv.sample.npz").exists()
+def test_texts_that_are_wrong_are_one_line_and_nothing_is_written(call, folder, texts):
+    for contents, expected in REFUSED.values():
+        for name, content in contents.items():
+            sound = (folder / name).read_bytes()
+            (folder / name).unlink()
+            if content is not None:
+                (folder / name).write_text(content)
+        one_line(call("--quiet", "sample", *DRAW, *TEXTS, *files("d.csv")), expected)
+        (folder / name).write_bytes(sound)
+        assert not (folder / "d.csv").exists()
+        assert not (folder / "d.csv.sample.npz").exists()
 
 
 def test_a_file_of_texts_is_not_overwritten(call, folder, texts):

@@ -59,7 +59,7 @@ def test_every_field_with_its_standard_error(simulate, pool):
         assert (row["efficiency"], row["efficiency_se"], row["labels_saved"]) == (1, 0, 0)
 
 
-@pytest.mark.parametrize("measure", ["DCG@3", "ERR@5", "nDCG@5", "AP(rel=2)@4"])
+@pytest.mark.parametrize("measure", ["DCG@3", "AP(rel=2)@4"])
 def test_the_truth_is_the_score(call, simulate, measure):
     mean = call("--quiet", "score", "q.qrels", "a.run", measure, "-o", "jsonl").rows[0]
     rows = simulate(*RUNS, "--measure", measure, "--budget", "20%")
@@ -72,19 +72,11 @@ def test_the_truth_is_the_score(call, simulate, measure):
     assert all(0 <= row["selection_error"] <= 1 for row in rows)
 
 
-@pytest.mark.parametrize("methods", [["active_uniC", "active_uniD"], ["passive"]])
-def test_passive_is_always_there(simulate, methods):
-    rows = simulate(*LETOR, "--budget", "20%", *(x for name in methods for x in ("--method", name)))
-    assert [row["method"] for row in rows] == list(dict.fromkeys(["passive", *methods]))
-
-
 @pytest.mark.parametrize(
     "options",
     [
-        (*LETOR, "--train", "t.txt"),
-        (*LETOR, "--index-update", 0.2),
-        (*RUNS, "--train", 0.4, "--model", "logit"),
-        (*RUNS, "--versus-run", "b.run", "--expected"),
+        (*LETOR, "--train", "t.txt", "--index-update", 0.2),
+        (*RUNS, "--train", 0.4, "--versus-run", "b.run", "--expected"),
     ],
     ids=lambda options: " ".join(map(str, options[4:])),
 )
@@ -97,7 +89,7 @@ def test_one_seed_one_answer(call, options):
     assert first.out != call(*command, "--seed", 4).out
 
 
-@pytest.mark.parametrize("measure", ["DCG@3", "nDCG@5"])
+@pytest.mark.parametrize("measure", ["nDCG@5"])
 def test_all_is_every_method_that_fits(simulate, measure):
     rows = simulate(*RUNS, "--measure", measure, "--budget", "20%", "--method", "all")
     fitting = [name for name in METHODS if measure in ADDITIVE or not name.startswith("items")]
@@ -123,12 +115,11 @@ def test_the_query_factor_can_be_left_out(simulate):
         assert one["truth"] == other["truth"]
 
 
-@pytest.mark.parametrize("measure", ["nDCG@3", "AP"])
-def test_depths_may_follow_labels(simulate, measure):
+def test_depths_may_follow_labels(simulate):
     """Another sample of the same truth; methods without depths stay as they are, and all of one ranking unasked."""
-    options = (*LETOR, "--measure", measure, "--method", "depth", "--method", "whole", "--budget", "40%")
+    options = (*LETOR, "--measure", "AP", "--method", "depth", "--method", "whole", "--budget", "40%")
     unasked, plain = simulate(*options), simulate(*options, "--adaptive-depth", "off")
-    for looks in ("each", "3", "1"):
+    for looks in ("each", "3"):
         followed = simulate(*options, "--adaptive-depth", looks)
         assert [row["truth"] for row in followed] == [row["truth"] for row in plain]
         assert followed[2] == plain[2]
@@ -145,16 +136,6 @@ def test_depths_of_several_systems_may_follow_labels(simulate):
     systems = (*JUDGED, "--run", "b.run", "--run", "c.run", "--unjudged", "irrelevant", "--max-grade", 4)
     rows = simulate(*systems, "--measure", "nDCG@3", "--method", "depth", "--adaptive-depth", "each", "--budget", "40%")
     assert {row["method"] for row in rows} == {"passive", "depth"}
-
-
-def test_budgets_may_be_unsorted_and_repeated(simulate):
-    assert simulate(*LETOR, "--budget", "40%", "--budget", "20%", "--budget", "40%") == simulate(*LETOR, *TWO)
-
-
-def test_index_update_removes_a_share_of_each_list(simulate):
-    rows = simulate(*LETOR, "--index-update", 0.25, "--budget", "20%")
-    assert rows[0]["truth"] > 0
-    assert 0 <= rows[0]["selection_error"] <= 1
 
 
 def test_versus_scores(simulate, folder):
@@ -174,10 +155,6 @@ def test_several_letor_files_with_one_score_file_each(simulate, folder):
     write_lines(folder / "ab.score", joined)
     again = simulate(*files[:4], "--scores", "ab.score", "--budget", "20%")
     assert [row | {"system": ""} for row in again] == [row | {"system": ""} for row in rows]
-
-
-def test_a_packed_file_is_the_same_pool(simulate):
-    assert simulate("--letor", "a.txt.gz", *LETOR[2:], "--budget", "20%") == simulate(*LETOR, "--budget", "20%")
 
 
 @pytest.mark.parametrize("overhead", [0.0, 2.0])
@@ -210,9 +187,7 @@ def test_costs_by_length_and_from_a_file_agree(simulate, folder):
     [
         (LETOR, ("--train", "t.txt")),
         (LETOR, ("--train", "t.txt", "--train", "b.txt", "--model", "logit:tune")),
-        (LETOR, ("--train", "0.5")),
         (LETOR, ("--model", "probs=a.probs.csv")),
-        (LETOR, ("--model", "probs=a.probs.csv", "--train", "0.3")),
         (RUNS, ("--model", "logit", "--versus-run", "b.run", "--train", "40%")),
         (RUNS, ("--model", "probs=q.probs.csv", "--train", "0.4")),
     ],
@@ -317,7 +292,7 @@ def test_why_intervals_are_too_short(capsys):
     )
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("suffix", ["svg"])
 def test_plot(call, folder, suffix):
     answer = call("simulate", *LETOR, *TWO, *BRIEF, "--measure", "DCG", "--measure", "ERR", "--plot", f"x.{suffix}")
     assert answer.code == 0
@@ -326,7 +301,7 @@ def test_plot(call, folder, suffix):
     assert (folder / f"x.{suffix}").read_bytes().startswith(magic)
 
 
-@pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
+@pytest.mark.parametrize("form", ["text", "tsv"])
 def test_other_formats(call, form):
     answer = call("simulate", *LETOR, *TWO, *OF_PAPER, "--repetitions", 40, "-o", form)
     assert answer.code == 0
@@ -364,15 +339,6 @@ def test_traffic_weighs_the_queries(call, folder, simulate):
         assert (answer.code, answer.err) == (1, f"activeeval: {message}\n")
 
 
-def test_two_equal_rankings_are_told(call):
-    told = "no label can change DCG: the ranking does not differ from the other where it counts"
-    for budget in ("20%", 40):
-        answer = call("simulate", *RUNS, "--versus-run", "a.run", "--budget", budget, *BRIEF, "--method", "all")
-        assert (answer.code, answer.out) == (1, "")
-        assert answer.err.splitlines()[-1] == f"activeeval: {told}, there is nothing to judge"
-    assert call("simulate", *RUNS, "--versus-run", "b.run", "--budget", "20%", *BRIEF).code == 0
-
-
 def unjudged_by_hand(folder, depth):
     """Return how many items of a.run down to a depth there are, how many lack a grade, of how many queries."""
     grades = {tuple(line.split()[:3:2]): int(line.split()[3]) for line in (folder / "q.qrels").read_text().splitlines()}
@@ -386,7 +352,7 @@ def unjudged_by_hand(folder, depth):
     return len(needed), len(missing), len({query for query, _ in missing})
 
 
-@pytest.mark.parametrize(("measure", "depth"), [("DCG@3", 3), ("ERR@5", 5), ("RR", 8)])
+@pytest.mark.parametrize(("measure", "depth"), [("DCG@3", 3), ("RR", 8)])
 def test_items_that_the_truth_needs_and_nobody_judged_are_an_error(call, folder, measure, depth):
     n, n_missing, n_queries = unjudged_by_hand(folder, depth)
     answer = call("simulate", *JUDGED, "--measure", measure, "--budget", "20%", *BRIEF)

@@ -20,6 +20,7 @@ import engine_tasks as tasks
 import numpy as np
 import pyarrow as pa
 import pytest
+from each_once import each_once
 from patience import PATIENCE_S, until
 from pyarrow import parquet
 
@@ -39,7 +40,6 @@ ROOT = Path(__file__).parents[2]
 PATHS = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
 CHUNKS = [tasks.chunk(k) for k in range(4)]
 SLOWLY = [pytest.param(text, marks=pytest.mark.slow) for text in ("dask:2", "spark:2", "ray:2")]
-ON_CLUSTERS = ["dask:2", "spark:2", pytest.param("ray:2", marks=pytest.mark.slow)]
 
 # Dask and Spark leave sockets to the garbage collector
 pytestmark = [
@@ -130,7 +130,7 @@ def check_laws(engine, tmp_path):
     assert units_of(engine) == units_of(LocalEngine())
 
 
-@pytest.mark.parametrize("text", ["processes:2", *ON_CLUSTERS])
+@pytest.mark.parametrize("text", ["processes:2", *SLOWLY])
 def test_an_engine_keeps_the_laws(text, tmp_path, capfd):
     name, _, n_workers = text.partition(":")
     needed(name)
@@ -141,7 +141,8 @@ def test_an_engine_keeps_the_laws(text, tmp_path, capfd):
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("text", ["processes:2", *SLOWLY])
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["processes:2", "dask:2", "spark:2", "ray:2"])
 def test_a_worker_that_is_killed_in_each_pass_changes_no_sample(text, tmp_path):
     needed(text.partition(":")[0])
     numbers = np.random.default_rng(2)
@@ -164,8 +165,7 @@ def test_a_worker_that_is_killed_in_each_pass_changes_no_sample(text, tmp_path):
     assert found.design.blocks == wanted.design.blocks
 
 
-@pytest.mark.parametrize("n_workers", [1, 2, 4])
-@pytest.mark.parametrize(("method", "measure"), [("items", DCG()), ("depth", ERR(3)), ("active", DCG())])
+@each_once(("n_workers", [1, 2, 4]), (("method", "measure"), [("items", DCG()), ("depth", ERR(3)), ("active", DCG())]))
 def test_any_number_of_workers_gives_the_same_campaign(n_workers, method, measure):
     with ThreadPoolExecutor(n_workers) as threads:
         for engine in (LocalEngine(n_workers), ExecutorEngine(threads, n_workers)):
@@ -246,8 +246,7 @@ def test_an_executor_that_breaks_is_one_line():
     assert text.startswith("executor: BrokenProcessPool: A process in the process pool was terminated abruptly")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ON_CLUSTERS)
+@pytest.mark.parametrize("text", SLOWLY)
 def test_a_task_that_always_kills_the_workers_of_a_cluster_is_given_up(text):
     name = text.partition(":")[0]
     needed(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from each_once import each_once
 
 from activeeval import DCG, InputError, QueryPool, chunked_design
 from activeeval.core.errors import FormatError
@@ -224,9 +225,9 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("how", CHANGES)
-@pytest.mark.parametrize(
-    "options", [{}, {"method": "depth"}, {"method": "depth", "adaptive_depth": "each"}, {"method": "active"}]
+@each_once(
+    ("how", CHANGES),
+    ("options", [{}, {"method": "depth"}, {"method": "depth", "adaptive_depth": "each"}, {"method": "active"}]),
 )
 def test_a_partition_whose_place_another_takes_while_a_sample_is_drawn_is_named(folder, how, options):
     pool = PartitionedPool.of(pattern(folder), ("a", "b"))

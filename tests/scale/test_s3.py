@@ -101,6 +101,7 @@ def drawn(pool, name, *more):
     return Path(f"{name}.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_pool_behind_an_address_gives_the_sample_of_files(bucket, runs):
     done("pool", "write", *runs, "--partitions", "3", "--out", "pool")
     done("pool", "write", *runs, "--partitions", "3", "--out", bucket("pool"))
@@ -137,6 +138,7 @@ def test_a_bucket_that_is_not_there_is_one_line(bucket, runs):
     assert not Path("x.sample").exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_answer_is_one_line(bucket):
     address = "s3://pools/pool/*.parquet?endpoint_override=127.0.0.1:1&scheme=http"
     with pytest.raises(InputError, match=r"127\.0\.0\.1") as told:
@@ -161,6 +163,7 @@ def test_tables_behind_an_address_are_taken_away_where_all_fails(bucket):
     assert names_in(bucket("scratch")) == []
 
 
+@pytest.mark.slow
 def test_the_command_ends_without_a_word_about_the_store(bucket, runs):
     command = [sys.executable, "-m", "activeeval", "pool", "write", *runs, "--out", bucket("pool"), "-o", "tsv"]
     paths = {"PYTHONPATH": str(ROOT)}

@@ -5,6 +5,7 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
+from each_once import each_once
 from hypothesis import given, strategies as st
 from naive_topk import asked_by_a_heap, closure, counts_of_all_orders
 from scipy.stats import binom
@@ -214,8 +215,7 @@ def test_a_discarded_item_leaves_the_top_of_the_others(seed, n, transitive):
     assert labelling.top() == [item for item in best_first(values, labelling.arrival, n) if item not in gone][:k]
 
 
-@pytest.mark.parametrize("transitive", [False, True])
-@pytest.mark.parametrize(("phase", "after"), [("build", 5), ("scan", 60), ("sort", 140)])
+@each_once(("transitive", [False, True]), (("phase", "after"), [("build", 5), ("scan", 60), ("sort", 140)]))
 def test_a_discard_costs_little(phase, after, transitive):
     """Some 5 comparisons on the mean; where all is nearly settled, 13."""
     more = []
@@ -414,8 +414,7 @@ def test_likely_orders_of_a_heap_are_alike():
     assert statistic < 79 + 3.9 * math.sqrt(2 * 79)
 
 
-@pytest.mark.parametrize("transitive", [False, True])
-@pytest.mark.parametrize(("n", "k"), [(6, 3), (6, 4), (5, 5), (4, 1)])
+@each_once(("transitive", [False, True]), (("n", "k"), [(6, 3), (6, 4), (5, 5), (4, 1)]))
 @pytest.mark.kernel
 def test_expected_comparisons_against_all_orders(n, k, transitive):
     counts = counts_of_all_orders(n, k, transitive=transitive)
@@ -443,8 +442,7 @@ def test_the_law_of_replacements_loses_nothing(n_most, k):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("transitive", [False, True])
-@pytest.mark.parametrize(("n", "k"), [(20, 5), (20, 10), (50, 5), (50, 10)])
+@each_once(("transitive", [False, True]), (("n", "k"), [(20, 5), (20, 10), (50, 5), (50, 10)]))
 def test_expected_comparisons_against_labellings(n, k, transitive):
     """False alarms: 1e-4 each (for another seed): 3.9 standard errors of both simulations."""
     counts = []

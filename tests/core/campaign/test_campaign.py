@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import PAPER, id_hashes, number_of, pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import (
@@ -116,8 +117,7 @@ def test_a_budget_below_the_dearest_unit_is_refused_with_numbers(method):
             Campaign(design, 3 * needed, blocks=[0.9 * needed])
 
 
-@pytest.mark.parametrize("budget", [0, -2.0, np.nan, np.inf])
-@pytest.mark.parametrize("method", METHODS)
+@each_once(("budget", [0, -2.0, np.nan, np.inf]), ("method", METHODS))
 def test_a_budget_is_a_positive_number(method, budget):
     with pytest.raises(InputError, match="the budget must be a positive number, got"):
         Campaign(labelled(method=method)[0], budget)
@@ -649,8 +649,7 @@ def test_a_sample_on_file_is_the_sample(method):
 # Everything known
 
 
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("method", LEVELLED)
+@each_once(("known", [False, True]), ("method", LEVELLED))
 def test_a_census_reproduces_the_score_and_its_interval(method, known):
     """Judged or known beforehand: the mean of the queries' values, and as a sample of queries its t interval."""
     uniform = {"query_probs": np.full(25, 1 / 25)}

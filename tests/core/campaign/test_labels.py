@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, RR, Additive, Campaign, InputError, Precision, Recall, Target
@@ -190,9 +191,9 @@ def test_items_on_their_own_learn_nothing_where_judges_differ():
     assert spread[is_judged & ~is_soft].all()
 
 
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize(
-    ("method", "measure"), [("items_plain", DCG()), ("items_plain", RBP()), ("whole", Precision(2))]
+@each_once(
+    ("compare", [False, True]),
+    (("method", "measure"), [("items_plain", DCG()), ("items_plain", RBP()), ("whole", Precision(2))]),
 )
 def test_of_plain_sums_the_estimate_is_the_mean_of_the_judges_own(method, measure, compare):
     """Linear in the gains: with the model taken at its word, and without a factor that learns."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import (
     additive_value,
     cascade_value,
@@ -119,8 +120,7 @@ def test_predictions_are_expectations_given_what_is_known(method, compare):
 # What is asked, and what is made of it
 
 
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize("method", LEVELLED)
+@each_once(("compare", [False, True]), ("method", LEVELLED))
 def test_known_items_are_never_asked_for_and_cost_nothing(method, compare):
     random = np.random.default_rng(2)
     lengths = random.integers(2, 6, 30).tolist()

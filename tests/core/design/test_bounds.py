@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_once import each_once
 from scipy.optimize import minimize
 
 from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
@@ -99,9 +100,11 @@ def bounds_of(design_input, share):
     return np.array([share * (k + 1) * (a.sum() + b.sum()) for k, (a, b) in enumerate(terms)])
 
 
-@pytest.mark.parametrize(("method", "measure"), CASES)
-@pytest.mark.parametrize("segments", SEGMENTS)
-@pytest.mark.parametrize(("overhead", "share", "versus"), [(0.0, 0.3, False), (0.4, 1.5, True), (5.0, 0.3, True)])
+@each_once(
+    (("method", "measure"), CASES),
+    ("segments", SEGMENTS),
+    (("overhead", "share", "versus"), [(0.0, 0.3, False), (0.4, 1.5, True), (5.0, 0.3, True)]),
+)
 def test_the_cost_is_that_of_a_general_optimiser(method, measure, overhead, segments, share, versus):
     held = input_of(method, measure, SEGMENTS[segments], overhead, versus=versus)
     bounds = bounds_of(held, share)
@@ -212,9 +215,11 @@ def optimised_above(held, bounds, floors):
     return best
 
 
-@pytest.mark.parametrize(("method", "measure"), CASES[:3])
-@pytest.mark.parametrize("segments", SEGMENTS)
-@pytest.mark.parametrize(("share", "in_hand", "versus"), [(0.3, 0.4, False), (1.5, 0.9, True), (0.3, 0.9, True)])
+@each_once(
+    (("method", "measure"), CASES[:3]),
+    ("segments", SEGMENTS),
+    (("share", "in_hand", "versus"), [(0.3, 0.4, False), (1.5, 0.9, True), (0.3, 0.9, True)]),
+)
 def test_the_cost_above_floors_is_that_of_a_general_optimiser(method, measure, segments, share, in_hand, versus):
     held = input_of(method, measure, SEGMENTS[segments], 0.0, versus=versus)
     bounds, floors = bounds_of(held, share), floors_of(held, in_hand)
@@ -227,8 +232,7 @@ def test_the_cost_above_floors_is_that_of_a_general_optimiser(method, measure, s
         assert (least.judged >= floors).all()
 
 
-@pytest.mark.parametrize(("method", "measure"), CASES[:3])
-@pytest.mark.parametrize("share", [0.3, 1.5])
+@each_once((("method", "measure"), CASES[:3]), ("share", [0.3, 1.5]))
 def test_above_nothing_the_cost_is_what_it_is_without_floors(method, measure, share):
     held = input_of(method, measure, SEGMENTS["overlapping"], 0.0)
     bounds = bounds_of(held, share)

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import dcg, err, fixed_samples, ndcg, pool_of, random_probs, rankings_of, roots_of, selection_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Campaign, InputError, QueryPool, Rankings, Target
@@ -198,8 +199,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("method", "measure", "versus"), CASES)
-@pytest.mark.parametrize("seed", [1, 2])
+@each_once((("method", "measure", "versus"), CASES), ("seed", [1, 2]))
 def test_two_nights_are_unbiased_and_so_are_their_variances(seed, method, measure, versus, monkeypatch):
     """E[estimate] = truth on both nights; where items come on their own E[V̂] = V too."""
     nights = nights_of(seed)
@@ -352,8 +352,7 @@ def two_nights(nights, budgets=(2.5, 1.5), method="items_plain", measure="dcg", 
     return hand, campaign, asked, probs
 
 
-@pytest.mark.parametrize(("method", "measure"), [("items_plain", "dcg"), ("depth_plain", "ndcg")])
-@pytest.mark.parametrize("key", range(1, 6))
+@each_once((("method", "measure"), [("items_plain", "dcg"), ("depth_plain", "ndcg")]), ("key", range(1, 6)))
 def test_a_file_of_such_a_sample_has_the_same_units_and_estimate(method, measure, key):
     """To the last bit."""
     nights = nights_of(11, lengths=(4, 3, 5))

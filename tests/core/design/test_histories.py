@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import fixed_samples, over_thresholds, pool_of, prefix_value, query_law, rankings_of, roots_of, selection_of
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Campaign, Cascade, InputError, Recall, Success, Target
@@ -50,8 +51,7 @@ def label_sets(n_items):
     return [np.array(each) for each in (*fixed, *random.integers(0, 3, (9, n_items)).tolist())]
 
 
-@pytest.mark.parametrize("kind", ["vague", "sure", "wrong"])
-@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize(("compare", "kind"), [(False, "sure"), (True, "wrong")])
 @pytest.mark.parametrize("name", MEASURES)
 def test_no_model_biases_the_estimate_at_a_level_nor_its_control(name, compare, kind):
     """All depths of all queries, dead places too: E[L̃] = L to 1e-12, and E[h] = 0, at several levels and looks."""
@@ -183,8 +183,7 @@ def test_a_hard_budget_leaves_the_difference_form_unbiased(name):
         assert mean == pytest.approx(float(design.pool.query_probs @ design.target.values(labels)), abs=1e-9)
 
 
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize("name", MEASURES)
+@each_once(("compare", [False, True]), ("name", MEASURES))
 def test_no_label_matters_behind_a_stop(name, compare):
     """Whatever the dead places' labels are, the value is one; and rates never rise, nor fall below a floor."""
     design = design_of(MEASURES[name], compare)
@@ -224,8 +223,7 @@ def test_a_place_has_its_rate_from_the_labels_before_it_alone():
             assert not seen.place_rates[behind].any()
 
 
-@pytest.mark.parametrize("looks", ["each", "3"])
-@pytest.mark.parametrize("measure", [NDCG("exp", cutoff=2), ERR(2), RR(1, 3), AP()], ids=str)
+@each_once(("looks", ["each", "3"]), ("measure", [NDCG("exp", cutoff=2), ERR(2), RR(1, 3), AP()]))
 def test_a_sample_judged_place_by_place_is_the_repetition_with_its_key(measure, looks):
     """The lowest place whose label is not there is judged until one cannot be paid: same level, same estimate, bit for
     bit, though the labels behind are not known.

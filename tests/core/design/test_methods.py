@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import (
     PAPER,
     additive_value,
@@ -133,9 +134,7 @@ def test_the_default_is_fitted_and_fits(measure):
     assert METHODS["items"].fits(MEASURES[measure]) == (method == "items")
 
 
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("method", METHODS)
+@each_once(("compare", [False, True]), ("measure", MEASURES), ("method", METHODS))
 def test_every_method_designs_judges_and_estimates(method, measure, compare):
     target, probs, labels = case(measure, compare)
     if not METHODS[method].fits(target.measure):
@@ -196,8 +195,7 @@ def test_the_papers_draws_are_for_one_question_and_nothing_known(method):
     refused(method, "the budget must be a positive number, got -1", budget=-1)
 
 
-@pytest.mark.parametrize("overhead", [0.0, 5.0])
-@pytest.mark.parametrize("sure", [1e-3, 1e-8, 1e-20, 0.0])
+@each_once(("overhead", [0.0, 5.0]), ("sure", [1e-3, 1e-8, 1e-20, 0.0]))
 def test_a_model_that_is_sure_leaves_its_items_a_tenth_of_the_mean_rate(sure, overhead):
     """ε = 0.1 holds for items on their own as for queries, however small what the model leaves open."""
     random = np.random.default_rng(3)
@@ -233,8 +231,7 @@ def test_floors_of_a_query_are_those_of_the_targets_that_vary_there():
     assert all((np.diff(floors[owners == q]) <= 1e-15).all() for q in range(12))
 
 
-@pytest.mark.parametrize("overhead", [0.0, 3.0])
-@pytest.mark.parametrize("method", ["items", "depth", "whole"])
+@each_once(("overhead", [0.0, 3.0]), ("method", ["items", "depth", "whole"]))
 def test_minimax_weights_lose_no_more_than_any_others(method, overhead):
     """The largest planned loss against designs of their own, over a grid of weights of two questions."""
     random = np.random.default_rng(3)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import (
     additive_value,
     average_precision,
@@ -106,9 +107,7 @@ def judged_of(labels):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("seed", range(12))
+@each_once(("compare", [False, True]), ("family", FAMILIES), ("seed", range(12)))
 def test_the_value_after_each_label_is_the_posterior_expectation(seed, family, compare):
     """For all label vectors; −1 could not be judged, it stays as the model expects it and teaches nothing."""
     random, first, second, nodes, weights = one_query(seed, compare)
@@ -195,9 +194,7 @@ PARTS["R"] = hits_of, PARTS["AP"][1]
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize("name", RANKED)
-@pytest.mark.parametrize("seed", range(6))
+@each_once(("compare", [False, True]), ("name", RANKED), ("seed", range(6)))
 def test_ranked_measures_end_at_their_score_and_start_from_the_plug_in(seed, name, compare):
     _, first, second, nodes, weights = one_query(100 + seed, compare)
     n_items, n_grades = nodes.shape[1:]
@@ -490,8 +487,7 @@ def level_of(offsets, roots, overheads, costs, budget):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("share", [0.15, 0.5, 0.8])
-@pytest.mark.parametrize("seed", range(6))
+@each_once(("share", [0.15, 0.5, 0.8]), ("seed", range(6)))
 def test_pooled_chains_are_the_numerical_optimum(seed, share):
     """Minimise Σ V/a subject to Σ λ a = Λ, the overhead with the first item, a never rising along a query."""
     offsets, variances, costs, overheads = chain_case(np.random.default_rng(seed))

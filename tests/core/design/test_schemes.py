@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import DCG, METHODS, InputError, Target
@@ -30,8 +31,7 @@ def drawn_of(design, seed, share):
     return paid.scheme.drawn(paid.order, key_of(seed), paid.blocks, expected=paid.expected), paid
 
 
-@pytest.mark.parametrize("share", [0.6, 0.9, 1.5])
-@pytest.mark.parametrize("method", BOTH)
+@each_once(("share", [0.6, 0.9, 1.5]), ("method", BOTH))
 def test_units_are_what_is_selected_and_cost_what_it_costs(method, share):
     design = design_of(method)
     for seed in range(20):

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import pool_of, rankings_of
 from naive_estimates import degrees, linear, n_regressors, normal_matrix, press, regression, selections
 
@@ -126,8 +127,9 @@ def test_draws_of_one_query_alone_tell_no_variance_however_they_round(value):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize(("n", "k"), [(3, 2), (7, 2), (11, 2), (12, 3), (15, 3), (6, 3), (15, 4), (24, 4), (35, 5)])
-@pytest.mark.parametrize("seed", range(4))
+@each_once(
+    (("n", "k"), [(3, 2), (7, 2), (11, 2), (12, 3), (15, 3), (6, 3), (15, 4), (24, 4), (35, 5)]), ("seed", range(4))
+)
 def test_difference_and_regression_are_those_of_plain_loops(seed, n, k):
     """Small samples do without the third regressor, twelve more queries may bring one more.
 
@@ -737,8 +739,7 @@ def test_nineteen_in_twenty_intervals_hold_the_superpopulations_mean(with_replac
     assert hits["pool"] / repetitions < 0.9
 
 
-@pytest.mark.parametrize("overhead", [0.0, 5.0])
-@pytest.mark.parametrize("known", [False, True])
+@each_once(("overhead", [0.0, 5.0]), ("known", [False, True]))
 def test_the_spread_over_queries_counts_those_of_which_no_item_came(overhead, known):
     """The mean of S² over 300 samples is within four of its standard errors of the truth: it fails once in 15,000."""
     random = np.random.default_rng(1)

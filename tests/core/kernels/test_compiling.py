@@ -48,9 +48,12 @@ def compiled(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", *(pytest.param(junk, marks=pytest.mark.slow) for junk in (b"junk", b"\x80\x05."))]
+    ("suffix", "content"),
+    [
+        ("nbi", b""),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("nbc", b"junk"), ("nbi", b"\x80\x05."))),
+    ],
 )
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_a_damaged_cache_is_said_once_and_compiled_anew(compiled, tmp_path, content, suffix):
     shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
     damaged = list(tmp_path.rglob(f"*.{suffix}"))

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each_once import each_once
 from hypothesis import given, settings, strategies as st
 from kit import SHARED
 from naive import additive_value, average_precision, cascade_value, dcg, err, ndcg, pool_of, random_lists, rankings_of
@@ -107,8 +108,7 @@ IR_MEASURES = [
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("name", "ours", "provider"), IR_MEASURES)
+@each_once(("seed", range(3)), (("name", "ours", "provider"), IR_MEASURES))
 def test_scores_are_those_of_ir_measures(name, ours, provider, seed):
     ir_measures = pytest.importorskip("ir_measures")
     collection = Collection(seed, ties=provider == "pytrec_eval")

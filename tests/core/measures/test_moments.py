@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from each_once import each_once
 from hypothesis import HealthCheck, given, settings, strategies as st
 from kit import SHARED
 from naive import (
@@ -178,8 +179,7 @@ def test_certain_stops_and_items_that_never_stop_a_user(seed):
     assert moments_of(RR(), probs, first, second)[:2] == pytest.approx(expected, rel=1e-10, abs=1e-15)
 
 
-@pytest.mark.parametrize("k", [1, 2, 4, 9])
-@pytest.mark.parametrize("seed", range(3))
+@each_once(("k", [1, 2, 4, 9]), ("seed", range(3)))
 def test_first_relevant_item_down_to_a_cutoff(seed, k):
     """RR@k and Success@k are cascades that end at the first relevant item: 1/rank and 1 down to the cutoff."""
     random = np.random.default_rng(seed)
@@ -268,8 +268,7 @@ def test_near_identical_lists_keep_their_digits(name):
     assert ours[2] == pytest.approx(square - mean**2, abs=1e-9 * square)
 
 
-@pytest.mark.parametrize("place", [0, 5, 38])
-@pytest.mark.parametrize("tiny", [2.0**-30, 2.0**-60, 0.0])
+@each_once(("place", [0, 5, 38]), ("tiny", [2.0**-30, 2.0**-60, 0.0]))
 def test_an_unlikely_item_in_a_shared_list_keeps_its_digits(place, tiny):
     """The value of what both lists share is 1/tiny times the difference, and must not drown it."""
     probs = dyadic_probs(np.random.default_rng(7), 41, 2)

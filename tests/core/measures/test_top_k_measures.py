@@ -10,6 +10,7 @@ from math import comb
 import naive
 import numpy as np
 import pytest
+from each_once import each_once
 from hypothesis import given, strategies as st
 
 from activeeval import METHODS, QueryPool, Rankings, Target, default_method, kERR, kNDCG, parse_measure, top_k_grades
@@ -48,8 +49,7 @@ def test_a_truth_does_not_depend_on_the_order_of_the_rows():
     assert one[order].tolist() == other.tolist()
 
 
-@pytest.mark.parametrize("cutoff", [None, 1, 3, 10])
-@pytest.mark.parametrize("k", [1, 3, 5])
+@each_once(("cutoff", [None, 1, 3, 10]), ("k", [1, 3, 5]))
 def test_scores_are_those_of_plain_loops_on_kappa_grades(k, cutoff):
     rng, lengths = np.random.default_rng(k), [4, 7, 2]
     pool = naive.pool_of(lengths)
@@ -137,8 +137,7 @@ def enumerated(measure, probs, pool, ranking, versus):
     return total, squares - total**2
 
 
-@pytest.mark.parametrize("measure", [kNDCG(2, 3), kNDCG(3), kERR(2), kERR(3, 2)], ids=str)
-@pytest.mark.parametrize("paired", [False, True])
+@each_once(("measure", [kNDCG(2, 3), kNDCG(3), kERR(2), kERR(3, 2)]), ("paired", [False, True]))
 def test_moments_are_those_of_truths_that_the_model_draws(measure, paired):
     """Means of 200 draws within 4 standard errors, the variance within a third: draws are fixed, nothing is chance."""
     rng = np.random.default_rng(3)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_once import each_once
 
 from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
 from activeeval.core.design.carried_samples import EarlierLabels, EarlierPlaces
@@ -49,8 +50,7 @@ def goals_of(planner, method, times):
     return {which: Goal(half_width=times * half) for which, half in zip((2, 3), at, strict=True)}
 
 
-@pytest.mark.parametrize(("method", "measure"), CASES)
-@pytest.mark.parametrize("in_hand", [0.0, 0.4])
+@each_once((("method", "measure"), CASES), ("in_hand", [0.0, 0.4]))
 def test_every_half_width_is_reached_and_hardly_more(method, measure, in_hand):
     planner = planner_of(measure)
     goals = goals_of(planner, method, 0.8)
@@ -63,8 +63,7 @@ def test_every_half_width_is_reached_and_hardly_more(method, measure, in_hand):
     assert min(least.weights[2:]) > 0
 
 
-@pytest.mark.parametrize(("method", "measure"), CASES)
-@pytest.mark.parametrize("in_hand", [0.0, 0.4])
+@each_once((("method", "measure"), CASES), ("in_hand", [0.0, 0.4]))
 def test_the_same_half_widths_take_more_of_a_design_that_knows_of_none(method, measure, in_hand):
     planner = planner_of(measure)
     goals, hand = goals_of(planner, method, 0.8), hand_of(planner, in_hand)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_once import each_once
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, NDCG, RR, Campaign, Precision, QueryPool, Rankings, Target
@@ -72,8 +73,7 @@ def errors_of(design, beliefs, budget, n_sets, n_repetitions):
     return np.array(errors)
 
 
-@pytest.mark.parametrize("overhead", [0.0, 3.0])
-@pytest.mark.parametrize("name", [*PLAIN, *FITTED])
+@each_once(("overhead", [0.0, 3.0]), ("name", [*PLAIN, *FITTED]))
 def test_variances_are_those_of_labels_that_the_model_draws(made, name, overhead):
     """Within a tenth and four standard errors of 40 sets of labels: a false alarm in 16,000 of each."""
     planner = planner_of(made, (PLAIN | FITTED)[name], overhead=overhead)
@@ -200,10 +200,10 @@ def test_rehearsed_samples_take_the_place_of_chi_square():
     assert both.half_width() == pytest.approx(math.sqrt(2) * expected[1])  # half way by the logarithm
 
 
-@pytest.mark.parametrize(
-    "goal", [Goal(half_width=0.4), Goal(difference=0.6, power=0.7), Goal(half_width=1, confidence=0.8)]
+@each_once(
+    ("goal", [Goal(half_width=0.4), Goal(difference=0.6, power=0.7), Goal(half_width=1, confidence=0.8)]),
+    ("name", ["items", "passive"]),
 )
-@pytest.mark.parametrize("name", ["items", "passive"])
 def test_a_goal_takes_the_smallest_budget_that_meets_it(made, goal, name):
     forecast = planner_of(made, DCG(cutoff=10)).forecasts(METHODS[name])[0]
     needed = goal.budget(forecast)
@@ -562,8 +562,7 @@ def test_a_question_of_which_all_is_judged_for_sure_has_no_error_while_others_ha
 MONOTONE = {"depth": NDCG("exp", 10), "items": Precision(1), "passive": Precision(1), "whole": RR(cutoff=10)}
 
 
-@pytest.mark.parametrize("versus", [True, False])
-@pytest.mark.parametrize("name", MONOTONE)
+@each_once(("versus", [True, False]), ("name", MONOTONE))
 def test_half_widths_lie_inside_the_measure_and_never_rise_with_the_budget(name, versus):
     """Few queries: t quantiles of one or two degrees of freedom, at small budgets and near everything."""
     made = generate_pool(25, 3)

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from each_once import each_once
 from hypothesis import given, settings, strategies as st
 from naive import fnv1a, id_hash, id_hashes, number_of, splitmix
 from scipy.stats import binom, kstest
@@ -177,8 +178,7 @@ def drawn(pool, probs, grades, lists, method, measure, known):
     return units, campaign.estimate(), [unit.query_id for unit in campaign.units]
 
 
-@pytest.mark.parametrize("with_known", [False, True])
-@pytest.mark.parametrize("method", CASES)
+@each_once(("with_known", [False, True]), ("method", CASES))
 def test_any_order_of_queries_and_items_gives_the_same_sample(method, with_known):
     """The same items of the same queries, their levels equal to the last bit, and the same estimate."""
     random = np.random.default_rng(4)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_once import each_once
 from naive import PAPER, pool_of, rankings_of
 from simulated_cases import LEVELS, MEASURES, assert_is, assert_same_runs, budgets_of, case, judge, labelled, truth_of
 
@@ -32,9 +33,9 @@ def each(*measures, kernel):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in scalar multiply")  # ∞ · 0: a place that never comes
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize(
-    ("method", "measure"), [*each("DCG", "ERR", "nDCG", kernel=["DCG"]), ("depth", "R"), ("depth", "Success")]
+@each_once(
+    ("compare", [False, True]),
+    (("method", "measure"), [*each("DCG", "ERR", "nDCG", kernel=["DCG"]), ("depth", "R"), ("depth", "Success")]),
 )
 def test_a_repetition_is_the_campaign_with_its_seed_bit_for_bit(method, measure, compare):
     target, model, labels = case(measure, compare)
@@ -95,8 +96,7 @@ def test_intervals_of_a_repetition_are_the_campaigns(method):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("expected", [False, True])
-@pytest.mark.parametrize("method", PAPER)
+@each_once(("expected", [False, True]), ("method", PAPER))
 def test_the_papers_draws_are_the_campaigns_bit_for_bit(method, expected):
     designs, labels = labelled()
     design = designs[method]
@@ -323,8 +323,7 @@ def test_long_sequences_come_in_batches(monkeypatch, most):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize("method", PAPER)
+@each_once(("compare", [False, True]), ("method", PAPER))
 def test_estimates_centre_on_the_truth(method, compare):
     """Bias within 4 standard errors of the simulation, and a tenth of sd(L)/n for the ratio's O(1/n).
 
@@ -458,8 +457,7 @@ def test_a_sample_without_anything_relevant_does_not_make_zero_certain(method):
         assert summary.width.value == pytest.approx(width[np.isfinite(half)].mean())
 
 
-@pytest.mark.parametrize("method", ["whole", "depth", "depth_plain"])
-@pytest.mark.parametrize("compare", [False, True])
+@each_once(("method", ["whole", "depth", "depth_plain"]), ("compare", [False, True]))
 def test_rare_relevance_gives_no_wrong_point(method, compare):
     """4 % of the queries have anything relevant: no interval of width 0 beside the truth, however it comes about."""
     random = np.random.default_rng(6)
