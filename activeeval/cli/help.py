@@ -32,8 +32,8 @@ GROUPS = {
         compare,score --queries --last --pilot draw --pilot audit,report --grader
         """,
     "What you ask": """
-        --measure --question --k --scope --reference --unjudged-bounds --margin --confidence --interval --by --as-of
-        --from --to estimate --strict-order
+        --measure --question --k --scope --reference --unjudged-bounds --condensed --margin --confidence --interval --by
+        --as-of --from --to estimate --strict-order
         --prompt ask --model --strata --top --seq --reason --test --correction --like --method --depth --count
         --best-gain --by-rank
         """,

@@ -82,6 +82,13 @@ def _segments(value: Any, what: str) -> str | Segments:
     return segments_of_sheet(sheet, what.strip("`"))
 
 
+def _columns(value: Any, what: str) -> dict[str, str]:
+    """Convert a dict of role to column."""
+    if isinstance(value, Mapping):
+        return {text(role, f"a role of {what}"): text(name, f"{what} of {role}") for role, name in value.items()}
+    raise InputError(f"{what} must be a dict, role to column, got {brief(value)}", field=what.strip("`"))
+
+
 def _names_of_grades(value: Any, what: str) -> dict[int, str]:
     """Convert a dict of grade to name; `what` names the value in the InputError."""
     if not isinstance(value, Mapping):
@@ -104,26 +111,14 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("share", "difference", "power", "confidence", "overhead", "defensive_share"), number),
     **dict.fromkeys(("index_update", "margin", "false_alarms", "budget_on_suspicion"), number),
     **dict.fromkeys(("ask_price", "ask_skill"), number),
-    **dict.fromkeys(
-        (
-            "max_grade",
-            "pool_depth",
-            "n",
-            "judges_per_item",
-            "lease_s",
-            "resamples",
-            "repetitions",
-            "items",
-            "top",
-            "partitions",
-        ),
-        _positive_whole,
-    ),
+    **dict.fromkeys(("max_grade", "pool_depth", "n", "judges_per_item", "lease_s", "resamples"), _positive_whole),
+    **dict.fromkeys(("repetitions", "items", "top", "partitions"), _positive_whole),
     "segments": _segments,
     "half_width": _half_widths,
     "grade_names": _names_of_grades,
     **dict.fromkeys(("leave_out_self",), flag),
     "collapse": text,
+    "columns": _columns,
     **dict.fromkeys(("force", "later", "tie", "expected", "ahead", "condensed"), flag),
     **dict.fromkeys(("cost", "traffic", "path", "sheet", "url", "documents", "guidelines", "out"), file_name),
     **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock", "replace", "adjudicate", "strict_order"), flag),
