@@ -21,7 +21,9 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE_S
 
-from activeeval.campaigns.store import open_store
+from sqlalchemy import text
+
+from activeeval.campaigns.store import open_store, schema
 from activeeval.campaigns.store.schema import VERSION, VERSION_TABLE
 
 DATABASES = ("sqlite", "postgresql")
@@ -165,6 +167,40 @@ class Maker:
             name = url.rpartition("%3D")[2]
             connection.execute(self.script.replace("SCHEMA", name))
             connection.execute(f"INSERT INTO {name}.{VERSION_TABLE} VALUES ('{VERSION}')")
+
+
+class QuickTables:
+    """Makes the tables of a SQLite database by the statements that the migration made first, in a tenth of its time."""
+
+    migrate = staticmethod(schema._migrate)
+
+    def __init__(self):
+        self.statements = []
+
+    def __call__(self, connection):
+        if connection.dialect.name != "sqlite" or not self.statements:
+            self.migrate(connection)
+        if connection.dialect.name != "sqlite":
+            return
+        for statement in self.statements:
+            connection.exec_driver_sql(statement)
+        if not self.statements:
+            made = text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
+            version = f"INSERT INTO {VERSION_TABLE} VALUES ('{VERSION}')"
+            self.statements = [*connection.execute(made).scalars(), version]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_tables():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "_migrate", QuickTables())
+        yield
+
+
+@pytest.fixture
+def migrated(monkeypatch):
+    """Make tables by the migration, for a test that asks what it makes."""
+    monkeypatch.setattr(schema, "_migrate", QuickTables.migrate)
 
 
 @pytest.fixture(scope="session")

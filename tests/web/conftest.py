@@ -9,6 +9,7 @@ from campaign_cases import Case
 from starlette.testclient import TestClient
 
 from activeeval.campaigns.pair_desk import page_desk
+from activeeval.web import app as application
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
@@ -66,11 +67,48 @@ class Site:
         return [event for event in self.store.events("week") if event.kind == "judged"]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def routes_made_once():
+    """Let an application have the routes of the first one: to make them takes most of the time of making a site."""
+    add, made = application._add_all, {}
+
+    def add_made(app, part, *, is_described):
+        n = len(app.router.routes)
+        if id(part) not in made:
+            add(app, part, is_described=is_described)
+            made[id(part)] = app.router.routes[n:]
+        else:
+            app.router.routes.extend(made[id(part)])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(application, "_add_all", add_made)
+        yield
+
+
 @pytest.fixture
 def site():
     made = Site()
     yield made
     made.desk.reading.wait()
+
+
+@pytest.fixture(scope="session")
+def shared():
+    from web.elsewhere_site import Elsewhere
+
+    made = Elsewhere()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def elsewhere(shared):
+    """The site, as honest as it was made."""
+    honest = {"signs": shared.key, "header": {"alg": "RS256", "kid": "first"}, "token_of": shared.token_of}
+    honest |= {"says": {}, "grants": {}, "about": {}, "userinfo": {}, "status": 200, "answer": None, "key": shared.key}
+    vars(shared).update(honest, asked=[])
+    yield shared
+    vars(shared).update(honest)
 
 
 def item_of(page):

@@ -7,6 +7,7 @@ import hashlib
 import json
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -15,6 +16,11 @@ import pytest
 pytest.importorskip("authlib")
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
+from web.conftest import Site
+
+from activeeval.web.app import make_app
+from activeeval.web.oidc import Oidc
+from activeeval.web.provider import Provider
 
 CLIENT, SECRET = "activeeval-here", "a secret of the client"
 
@@ -102,3 +108,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def known_at(elsewhere, **options):
+    people = {"leads": {"zoe@example.org": "zoe"}, "judges": {"ann@example.org": "ann"}} | options
+    return Oidc(issuer=elsewhere.issuer, client=CLIENT, secret=SECRET, **people)
+
+
+class AtSite(Site):
+    """A site whose people sign in elsewhere."""
+
+    def __init__(self, elsewhere, door=None, **options):
+        super().__init__(door=door)
+        self.served = replace(self.served, provider=Provider(known_at(elsewhere, **options)))
+        self.app = make_app(self.served)

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from web.conftest import Site, item_of
-from web.elsewhere_site import CLIENT, SECRET, Elsewhere
+from web.elsewhere_site import CLIENT, SECRET, AtSite
 
 from activeeval.campaigns.store import sign_ins
 from activeeval.core.errors import InputError
@@ -23,37 +23,6 @@ from activeeval.web.settings import ServerSettings
 
 MINUTE = 60 * 1_000_000
 START = "/sign-in/elsewhere"
-
-
-@pytest.fixture(scope="module")
-def shared():
-    made = Elsewhere()
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def elsewhere(shared):
-    """The site, as honest as it was made."""
-    honest = {"signs": shared.key, "header": {"alg": "RS256", "kid": "first"}, "token_of": shared.token_of}
-    honest |= {"says": {}, "grants": {}, "about": {}, "userinfo": {}, "status": 200, "answer": None, "key": shared.key}
-    vars(shared).update(honest, asked=[])
-    yield shared
-    vars(shared).update(honest)
-
-
-def known_at(elsewhere, **options):
-    people = {"leads": {"zoe@example.org": "zoe"}, "judges": {"ann@example.org": "ann"}} | options
-    return Oidc(issuer=elsewhere.issuer, client=CLIENT, secret=SECRET, **people)
-
-
-class AtSite(Site):
-    """A site whose people sign in elsewhere."""
-
-    def __init__(self, elsewhere, door=None, **options):
-        super().__init__(door=door)
-        self.served = replace(self.served, provider=Provider(known_at(elsewhere, **options)))
-        self.app = make_app(self.served)
 
 
 @pytest.fixture

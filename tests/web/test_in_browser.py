@@ -13,8 +13,8 @@ from browsers import chromium_with
 from campaigns.store.store_cases import make_campaign
 from patience import PATIENCE_S
 from web.conftest import Site
+from web.elsewhere_site import AtSite
 from web.test_comparing_page import Compares
-from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
 
 from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
@@ -101,7 +101,7 @@ class Live(Site, Running):
 class LiveElsewhere(AtSite, Running):
     """A site behind a server, whose people sign in at another one."""
 
-    def __init__(self, elsewhere):  # noqa: F811
+    def __init__(self, elsewhere):
         super().__init__(elsewhere, door=self.listen())
         self.run()
 
@@ -361,7 +361,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
         site.stop()
 
 
-def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere):  # noqa: F811
+def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere):
     live = LiveElsewhere(elsewhere)
     try:
         page = chromium.new_context().new_page()

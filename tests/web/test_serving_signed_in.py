@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pty
 import subprocess
@@ -12,8 +13,14 @@ import urllib.request
 
 import pytest
 from patience import PATIENCE_S
-from web.elsewhere_site import CLIENT, SECRET, Elsewhere
-from web.test_serving import come_in, command, folder, refused, serving  # noqa: F401
+from starlette.testclient import TestClient
+from web.conftest import Site
+from web.elsewhere_site import CLIENT, SECRET
+from web.test_serving import command, folder, refused, served  # noqa: F401
+
+from activeeval.web.app import make_app
+from activeeval.web.commands.sign_in_options import password_of
+from activeeval.web.serving import _set_password
 
 GOOD = "correct horse battery staple"
 AT = ("--oidc", "https://accounts.example", "--oidc-client", "c")
@@ -34,30 +41,29 @@ def posted(url, **form):
             return problem.code, ""
 
 
-def test_a_password_of_the_environment_or_a_file_lets_the_lead_in_and_is_said_nowhere(folder, monkeypatch):  # noqa: F811
+def test_a_password_of_the_environment_lets_the_lead_in_and_is_said_nowhere(served, monkeypatch):  # noqa: F811
     monkeypatch.setenv("ACTIVEEVAL_LEAD_PASSWORD", GOOD)
-    with serving(folder, "--lead", "zoe", "--lead-password") as (process, people):
-        assert posted(people[0]["url"], person="zoe", password=GOOD) == (200, "/lead")
-        assert posted(people[0]["url"], person="zoe", password="wrong " + GOOD)[0] == 403
-        process.terminate()
-        assert GOOD not in "".join(process.communicate(timeout=PATIENCE_S)) + repr(people)
-    (folder / "secret").write_text("another " + GOOD + "\n")
-    with serving(folder, "--lead", "zoe", "--lead-password-file", "secret") as (_, people):
-        assert posted(people[0]["url"], person="zoe", password="another " + GOOD) == (200, "/lead")
+
+    def use(campaign):
+        browser = TestClient(make_app(campaign), base_url=campaign.door.url, headers={"Origin": campaign.door.url})
+        assert browser.post("/sign-in", data={"person": "zoe", "password": "wrong " + GOOD}).status_code == 403
+        assert browser.post("/sign-in", data={"person": "zoe", "password": GOOD}).url.path == "/lead"
+
+    assert GOOD not in served(use, "--lead", "zoe", "--lead-password")
 
 
-def test_the_same_password_again_ends_nothing(folder, monkeypatch):  # noqa: F811
-    monkeypatch.setenv("ACTIVEEVAL_LEAD_PASSWORD", GOOD)
-    kept = browser()
-    port = None
-    for _ in range(2):
-        with serving(folder, "--lead", "yan", "--lead-password", *(("--port", port) if port else ())) as (_, people):
-            base = people[0]["url"].partition("/come-in/")[0]
-            if port is None:
-                with come_in(kept, people[0]["url"]):
-                    port = base.rpartition(":")[2]
-            with kept.open(f"{base}/lead", timeout=PATIENCE_S) as page:
-                assert page.status == 200
+def test_a_password_is_the_first_line_of_a_file(tmp_path):
+    (tmp_path / "secret").write_text(GOOD + "\nanother line\n")
+    assert password_of(False, str(tmp_path / "secret")) == GOOD
+
+
+def test_the_same_password_again_ends_nothing():
+    site = Site()
+    _set_password(site.served, GOOD)
+    lead = site.at("lead", "lead")
+    for password, status in ((GOOD, 200), ("another " + GOOD, 401)):
+        _set_password(site.served, password)
+        assert lead.get("/lead").status_code == status
 
 
 def typed(folder, *answers):  # noqa: F811
@@ -124,40 +130,30 @@ def test_what_does_not_go_is_said_in_a_line(refused, words, environment, says, c
     assert says in refused(*words, environment=environment, code=code)
 
 
-def test_without_the_extra_it_says_what_to_install(folder):  # noqa: F811
-    code = (
-        "import sys; import importlib.util as util; find = util.find_spec\n"
-        "util.find_spec = lambda name, *rest: None if name == 'authlib' else find(name, *rest)\n"
-        "from activeeval.cli import run; sys.exit(run())"
+def test_without_the_extra_it_says_what_to_install(refused, monkeypatch):  # noqa: F811
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name, *rest: None if name == "authlib" else find(name, *rest)
     )
-    words = [sys.executable, "-c", code, "serve", "week", "--port", "0", *AT]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.returncode == 1
-    assert done.stderr.strip().splitlines()[-1].startswith("activeeval: --oidc: ")
-    assert "pip install 'activeeval-ir[oidc]'" in done.stderr
+    says = refused(*AT)
+    assert says.strip().splitlines()[-1].startswith("activeeval: --oidc: ")
+    assert "pip install 'activeeval-ir[oidc]'" in says
 
 
-def test_it_is_served_and_people_come_in_from_elsewhere(folder):  # noqa: F811
-    site = Elsewhere()
-    try:
-        (folder / "client-secret").write_text(SECRET + "\n")
-        words = ("--oidc", site.issuer, "--oidc-client", CLIENT, "--oidc-secret-file", "client-secret")
-        words += ("--oidc-lead", "zoe=zoe@example.org", "--oidc-judge", "ann@example.org")
-        with serving(folder, *words) as (process, people):
-            base = people[0]["url"].partition("/come-in/")[0]
-            for email, home in (("zoe@example.org", "/lead"), ("ann@example.org", "/judge")):
-                site.says = {"email": email}
-                with browser().open(f"{base}/sign-in/elsewhere", timeout=PATIENCE_S) as page:
-                    assert (page.status, page.url) == (200, base + home)
-            site.says = {"email": "eve@example.org"}
-            with pytest.raises(urllib.error.HTTPError) as nobody:
-                browser().open(f"{base}/sign-in/elsewhere", timeout=PATIENCE_S)
-            assert nobody.value.code == 403
-            nobody.value.close()
-            process.terminate()
-            assert SECRET not in "".join(process.communicate(timeout=PATIENCE_S))
-    finally:
-        site.stop()
+def test_people_come_in_from_elsewhere(served, folder, elsewhere):  # noqa: F811
+    (folder / "client-secret").write_text(SECRET + "\n")
+    words = ("--oidc", elsewhere.issuer, "--oidc-client", CLIENT, "--oidc-secret-file", "client-secret")
+    words += ("--oidc-lead", "zoe=zoe@example.org", "--oidc-judge", "ann@example.org")
+
+    def use(campaign):
+        for email, home in (("zoe@example.org", "/lead"), ("ann@example.org", "/judge"), ("eve@example.org", None)):
+            elsewhere.says = {"email": email}
+            browser = TestClient(make_app(campaign), base_url=campaign.door.url)
+            away = browser.get("/sign-in/elsewhere", follow_redirects=False).headers["location"]
+            came = browser.get(elsewhere.authorized(away), follow_redirects=False)
+            assert (came.status_code, came.headers.get("location")) == (303 if home else 403, home)
+
+    assert SECRET not in served(use, *words)
 
 
 def test_what_signing_in_needs_is_imported_where_somebody_signs_in():
