@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from activeeval.core.planning import rehearsals
 from tests.databases import (  # noqa: F401
     database_url,
+    either_url,
     made_url,
     maker,
     migrated,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import threading
 from dataclasses import asdict
+from functools import cache
 
 import numpy as np
 import pytest
@@ -98,6 +99,14 @@ def estimate_of(state):
     return answer.estimate
 
 
+@cache
+def estimate_of_one_judge(budget=90.0):
+    """Return the estimate that a campaign comes to which one judge has judged."""
+    case = Following(budget=budget)
+    case.judge("ann")
+    return estimate_of(case.state())
+
+
 def said_by(state):
     try:
         return estimate_of(state)
@@ -119,7 +128,7 @@ def test_one_judge_comes_to_the_campaign_in_memory():
     assert verify(case.store, "week") == []
 
 
-@pytest.mark.parametrize("looks", ["each", "3", "1"])
+@pytest.mark.parametrize("looks", ["each", "3"])
 def test_the_end_is_the_repetition_of_the_same_key_at_nine_tenths(looks):
     case = Following(looks=looks, seed=4)
     case.judge("ann", "bob")
@@ -130,11 +139,10 @@ def test_the_end_is_the_repetition_of_the_same_key_at_nine_tenths(looks):
 
 
 def test_two_judges_come_to_the_same_value_in_any_order():
-    one, two = Following(), Following()
-    one.judge("ann")
-    two.judge("ann", "bob", seen=set())
-    assert estimate_of(two.state()).value == estimate_of(one.state()).value
-    assert verify(two.store, "week") == []
+    case = Following()
+    case.judge("ann", "bob", seen=set())
+    assert estimate_of(case.state()).value == estimate_of_one_judge().value
+    assert verify(case.store, "week") == []
 
 
 def test_others_go_on_while_an_item_is_in_hand_and_nobody_is_asked_twice():
@@ -149,14 +157,11 @@ def test_others_go_on_while_an_item_is_in_hand_and_nobody_is_asked_twice():
     assert assignments.desk_of(case.store, "week").claim("ann") is None
     assignments.desk_of(case.store, "week").submit(held.token, case.answer(held))
     case.judge("ann", "bob", seen=seen)
-    one = Following()
-    one.judge("ann")
-    assert estimate_of(case.state()).value == estimate_of(one.state()).value
+    assert estimate_of(case.state()).value == estimate_of_one_judge().value
 
 
-@pytest.mark.parametrize("adjudicate", [False, True])
-def test_with_two_judges_an_item_the_next_follows_once_both_have_judged(adjudicate):
-    case = Following(judges_per_item=2, policy="median", adjudicate=adjudicate)
+def test_with_two_judges_an_item_the_next_follows_once_both_have_judged():
+    case = Following(judges_per_item=2, policy="median", adjudicate=True)
     seen = set()
     first = case.judge("ann", seen=seen)
     state = case.state()
@@ -164,20 +169,18 @@ def test_with_two_judges_an_item_the_next_follows_once_both_have_judged(adjudica
     assert not state.state.ended
     assert sum(u.cost for u in state.units) <= case.budget * 0.5
     case.judge("bob", "ann", seen=seen)
-    one = Following()
-    one.judge("ann")
     state = case.state()
     assert first > 10
     assert state.state.ended
     assert state.block == state.n_blocks
-    assert estimate_of(state).value == estimate_of(one.state()).value
+    assert estimate_of(state).value == estimate_of_one_judge().value
     assert verify(case.store, "week") == []
 
 
 def test_an_earlier_event_says_what_it_said_then():
     case = Following()
     said = {}
-    while case.judge("ann", upto=7):
+    while case.judge("ann", upto=11):
         state = case.state()
         said[state.as_of] = (said_by(state), state.block)
     assert len({block for _, block in said.values()}) > 2
@@ -193,7 +196,7 @@ def test_an_earlier_event_says_what_it_said_then():
 def test_a_live_state_takes_batchs_in():
     case = Following()
     live = case.state()
-    while case.judge("ann", upto=5):
+    while case.judge("ann", upto=12):
         live.refresh(case.store)
         whole = case.state()
         assert (live.as_of, live.version, live.block, live.progress) == (
@@ -240,15 +243,15 @@ def test_a_correction_after_the_end_makes_no_rate_anew():
     state = case.state()
     rates = state.sample.campaign.design.order.place_rates
     highest = JudgeAnswer(kind="judged", grade=2)
-    for event in state.state.standing:
-        case.store.record("week", "ann", [(event.query_id, event.doc_id, highest, None, event.unit)])
+    said = [(event.query_id, event.doc_id, highest, None, event.unit) for event in state.state.standing]
+    case.store.record("week", "ann", said)
     corrected = case.state()
     assert np.array_equal(corrected.sample.campaign.design.order.place_rates, rates)
     assert corrected.block == corrected.n_blocks or corrected.goes_on  # a stop that is none is gone on with
 
 
 def test_what_was_submitted_and_not_followed_is_drawn_by_the_next_claim():
-    case, plain = Following(), Following()
+    case = Following()
     while (item := case.store.claim("week", "ann")) is not None:  # nobody draws: the process ended there
         case.store.submit("week", item.token, case.answer(item))
     state = case.state()
@@ -256,8 +259,7 @@ def test_what_was_submitted_and_not_followed_is_drawn_by_the_next_claim():
     assert not state.state.ended
     assert state.goes_on
     case.judge("bob")
-    plain.judge("ann")
-    assert estimate_of(case.state()) == estimate_of(plain.state())
+    assert estimate_of(case.state()) == estimate_of_one_judge()
 
 
 def test_of_two_that_draw_at_once_one_draws():
@@ -289,26 +291,24 @@ def test_threads_that_judge_at_once_never_get_an_item_twice(made_url):
             thread.start()
         for thread in threads:
             thread.join()
-    state, one = case.state(), Following()
-    one.judge("ann")
+    state = case.state()
     assert len(set(seen)) == len(seen)
     assert state.state.ended
-    assert estimate_of(state).value == estimate_of(one.state()).value
+    assert estimate_of(state).value == estimate_of_one_judge().value
     assert verify(case.store, "week") == []
     case.store.close()
 
 
 def test_sheets_go_out_batch_by_batch(tmp_path):
-    case, one = Following(), Following()
-    one.judge("ann")
-    for n in range(one.state().batch):
-        path = str(tmp_path / f"batch{n}.csv")
+    case, n = Following(), 0
+    while not case.state().state.ended:
+        path, n = str(tmp_path / f"batch{n}.csv"), n + 1
         (sheet,) = write_batches(case.store, "week", SheetPlan(path=path))
-        assert sheet.block == n + 1
+        assert sheet.block == n
         fill(path, case.grades)
         (taken,) = take_files(case.store, "week", [path], "ann")
         assert taken.stored == sheet.items
-    assert estimate_of(case.state()) == estimate_of(one.state())
+    assert estimate_of(case.state()) == estimate_of_one_judge()
     with pytest.raises(InputError, match="no item waits, all are judged"):
         write_batches(case.store, "week", SheetPlan(path=str(tmp_path / "more.csv")))
 
@@ -344,10 +344,9 @@ def test_a_top_up_goes_on_with_the_same_paths():
     topped_up, _ = top_up(case.store, "week", Budget.parse("30"))
     assert topped_up.campaign.drawn_design.budget == 120
     case.judge("ann")
-    state, one = case.state(), Following(budget=120.0)
-    one.judge("ann")
+    state = case.state()
     assert (state.block, state.n_blocks, before.n_blocks) == (5, 5, 4)
-    assert estimate_of(state).value == estimate_of(one.state()).value
+    assert estimate_of(state).value == estimate_of_one_judge(budget=120.0).value
     assert verify(case.store, "week") == []
     assert progress_of(state).budget == 120
 
@@ -404,7 +403,7 @@ def test_what_cannot_hold_is_refused_in_a_line():
 
 def test_status_report_and_exports_read_it_at_any_time(tmp_path):
     case = Following()
-    for upto in (10, 30, 10**9):
+    for upto in (10, 10**9):
         case.judge("ann", upto=upto)
         state = case.state()
         far = status(state, case.store)
@@ -436,7 +435,7 @@ def test_status_report_and_exports_read_it_at_any_time(tmp_path):
     assert len(rows) == sum(len(unit.items) for unit in inside)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_whatever_waits_the_sample_is_completed_within_its_budget(seed):
     """Long queries of which nothing is known: what is asked ahead may all turn out not to be needed."""
     random = np.random.default_rng(seed)

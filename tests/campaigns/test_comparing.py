@@ -45,8 +45,8 @@ def clock():
 
 
 @pytest.fixture
-def store(made_url, clock):
-    with open_store(made_url, clock=clock) as opened:
+def store(either_url, clock):
+    with open_store(either_url, clock=clock) as opened:
         units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
         campaign = CampaignRow(name="top", config={"top_k": K}, lease_s=LEASE_S)
         opened.create(campaign, SampleRow(version=1, digest="", payload=b""), units)

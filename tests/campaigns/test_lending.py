@@ -42,7 +42,7 @@ def clock():
 
 
 @pytest.fixture
-def made(made_url, clock, tmp_path, monkeypatch):
+def made(either_url, clock, tmp_path, monkeypatch):
     """Return a function from rules to a store with the campaign w."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.run").write_text("\n".join(RUN) + "\n")
@@ -51,7 +51,7 @@ def made(made_url, clock, tmp_path, monkeypatch):
     def make(**rules):
         choices = Choices(runs=("a.run",), max_grade=2, seed=1)
         request = SampleRequest(measures=("DCG@5",), budget=Budget.parse("60"))
-        store = open_store(made_url, clock=clock)
+        store = open_store(either_url, clock=clock)
         create(store, "w", draw_for(choices, request).sample, Rules(**rules))
         stores.append(store)
         return store

@@ -80,27 +80,6 @@ def test_one_grade_is_one_button():
     )
 
 
-def test_a_query_with_500_items_is_judged_item_by_item():
-    site = Plain(open_store("sqlite://", create=True), [unit_of(500, title="t")])
-    browser, seen = site.at(), set()
-    page = browser.get("/judge")
-    assert "500 items left" in page.text
-    for _ in range(20):
-        seen.add(item_of(page)[1])
-        page = browser.post("/judge/answer", data={"token": item_of(page)[2], "grade": 1}, headers=PART)
-    assert len(seen) == 20
-    assert "480 items left" in page.text
-    site.served.desk.reading.wait()
-
-
-def test_an_expired_invite_says_whom_to_ask(site):
-    link = invited(site.served, "judge", "ann")
-    site.case.clock.now += 8 * 86_400 * SECOND
-    refused = site.browser().get(link)
-    assert refused.status_code == 410
-    assert "Ask its sender for a new one" in refused.text
-
-
 def test_a_top_up_in_the_middle_takes_nothing_from_whoever_judges(site):
     ann, lead = site.at(), site.at("zoe", "lead")
     page = ann.get("/judge")
@@ -168,16 +147,6 @@ def test_a_store_that_is_locked_takes_the_answer_once_it_is_free(on_disk):
     other.close()
     assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
     assert [event.kind for event in site.store.events("night")].count("judged") == 1
-
-
-def test_a_store_that_is_gone_takes_the_answer_once_it_is_back(on_disk):
-    site, path = on_disk
-    browser = site.at()
-    page = browser.get("/judge")
-    path.rename(path.with_suffix(".away"))
-    form = refused(browser, page)
-    path.with_suffix(".away").rename(path)
-    assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
 
 
 @contextmanager

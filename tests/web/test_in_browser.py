@@ -185,6 +185,7 @@ def test_every_badge_does_what_it_says(chromium, live):
     assert [event.grade for event in live.judged] == [1, 0]
 
 
+@pytest.mark.slow
 def test_keys_are_letters_in_fields_and_nothing_where_they_are_switched_off(chromium, live):
     page = live.opened(chromium)
     page.keyboard.press("n")
@@ -201,6 +202,7 @@ def test_keys_are_letters_in_fields_and_nothing_where_they_are_switched_off(chro
     assert not page.locator(".grade kbd").first.is_visible()
 
 
+@pytest.mark.slow
 def test_a_double_press_is_one_judgment_of_one_item(chromium, live):
     page = live.opened(chromium)
     before, token = shown(page), token_of(page)
@@ -210,6 +212,7 @@ def test_a_double_press_is_one_judgment_of_one_item(chromium, live):
     assert [event.doc_id for event in live.judged] == [before]
 
 
+@pytest.mark.slow
 def test_a_key_at_once_after_the_next_item_came_does_not_leave_the_page(chromium, live):
     page = live.opened(chromium)
     page.evaluate("window.isSame = true")
@@ -240,6 +243,7 @@ def test_without_a_connection_the_answer_is_kept_and_sent_again(chromium, live):
     assert not page.locator("#trouble").is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["locked", "gone"])
 def test_an_answer_that_the_store_cannot_take_is_kept_and_sent_again(chromium, tmp_path, trouble):
     path = tmp_path / "night.activeeval"
@@ -270,6 +274,7 @@ def test_an_answer_that_the_store_cannot_take_is_kept_and_sent_again(chromium, t
         site.stop()
 
 
+@pytest.mark.slow
 def test_long_and_turned_and_missing_texts_are_judged_in_a_browser(chromium):
     turned = "שלום \u202eevil\u202c 👩‍👩‍👧 مرحبا"
     texts = ({}, {"title": turned, "text": turned}, {"title": "long", "text": "word " * 1_000_000})
@@ -292,6 +297,7 @@ def test_long_and_turned_and_missing_texts_are_judged_in_a_browser(chromium):
         site.stop()
 
 
+@pytest.mark.slow
 def test_clocks_tell_what_was_in_use_and_what_was_paused(chromium, live):
     """Neither the pause counts nor the server's clock: what was in use is at most what passed here beside the pause."""
     began, paused_ms = time.monotonic(), 600
@@ -308,6 +314,7 @@ def test_clocks_tell_what_was_in_use_and_what_was_paused(chromium, live):
     assert (event.idle_ms, event.body["hidden_ms"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_without_scripts_a_judge_goes_through_a_block(chromium, live):
     page = live.opened(chromium, java_script_enabled=False)
     for grade in ("0", "1", "2"):
@@ -323,7 +330,7 @@ def test_without_scripts_a_judge_goes_through_a_block(chromium, live):
     assert {event.reason for event in live.store.answers_of("week", "ann", 9)} == {"", "a login page"}
 
 
-@pytest.mark.parametrize("is_html", [False, True])
+@pytest.mark.parametrize("is_html", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
     payload = "\n".join(PAYLOADS)
 
@@ -361,6 +368,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
         site.stop()
 
 
+@pytest.mark.slow
 def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere):
     live = LiveElsewhere(elsewhere)
     try:
@@ -386,6 +394,7 @@ def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere)
         live.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (1280, 800)])
 def test_nothing_is_wider_than_the_window_and_buttons_can_be_hit(chromium, live, width, height):
     page = live.opened(chromium, viewport={"width": width, "height": height})
@@ -396,6 +405,7 @@ def test_nothing_is_wider_than_the_window_and_buttons_can_be_hit(chromium, live,
     assert min(min(box["width"], box["height"]) for box in boxes) >= 24
 
 
+@pytest.mark.slow
 def test_pairs_are_compared_by_arrows_and_taken_back(chromium):
     pairs = LivePairs()
     try:
@@ -417,6 +427,7 @@ def test_pairs_are_compared_by_arrows_and_taken_back(chromium):
         pairs.stop()
 
 
+@pytest.mark.slow
 def test_above_nine_a_grade_is_two_digits_and_enter(chromium):
     scale = LiveScale()
     try:
@@ -435,6 +446,7 @@ def test_above_nine_a_grade_is_two_digits_and_enter(chromium):
         scale.stop()
 
 
+@pytest.mark.slow
 def test_a_block_is_judged_by_tapping_alone(chromium, live):
     page = live.opened(chromium, viewport={"width": 390, "height": 844}, has_touch=True)
     for _ in range(6):
@@ -444,6 +456,7 @@ def test_a_block_is_judged_by_tapping_alone(chromium, live):
     assert [event.grade for event in live.judged] == [1] * 6
 
 
+@pytest.mark.slow
 def test_clocks_are_those_of_a_scripted_reader(chromium, live):
     page = live.opened(chromium)
     page.clock.install()
@@ -476,6 +489,7 @@ def test_clocks_are_those_of_a_scripted_reader(chromium, live):
     assert event.body["hidden_ms"] == pytest.approx(30_000, abs=100)
 
 
+@pytest.mark.slow
 def test_much_better_has_keys_of_its_own(chromium):
     pairs = LivePairs()
     try:

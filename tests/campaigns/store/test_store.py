@@ -161,13 +161,6 @@ def test_an_item_whose_lease_is_over_goes_to_another(store, clock):
     assert store.waiting("night") == {"free": 0, "leased": 0, "done": 1}
 
 
-def test_an_answer_after_the_lease_counts_while_nobody_took_the_item(store, clock):
-    make_campaign(store)
-    ann = store.claim("night", "ann")
-    clock.sleep(5000)
-    assert store.submit("night", ann.token, grade()).event.kind == "judged"
-
-
 def test_several_judges_take_other_units_and_nobody_an_item_twice(store):
     make_campaign(store, make_units(3, 2, per_block=3), k=2)
     ann, bob = store.claim("night", "ann"), store.claim("night", "bob")
@@ -204,21 +197,6 @@ def test_judges_stay_in_their_unit(store):
         assert ann.unit == 1
 
 
-def test_a_judge_stays_in_his_unit_when_an_earlier_one_is_left(store):
-    make_campaign(store, make_units(2, 3, per_block=2))
-    ann, bob = store.claim("night", "ann"), store.claim("night", "bob")
-    store.submit("night", ann.token, grade())
-    _, bob = store.submit_and_claim("night", bob.token, grade())
-    assert bob.unit == 2
-
-
-def test_open_leases_do_not_hold_back_the_next_block(store):
-    make_campaign(store, make_units(2, 1, per_block=1))
-    assert store.claim("night", "ann").block == 1
-    assert store.claim("night", "bob").block == 2
-    assert store.claim("night", "cyd") is None
-
-
 def test_what_is_put_off_comes_last_of_its_block_the_oldest_first(store):
     make_campaign(store, make_units(3, 2, per_block=2))
     one = store.claim("night", "ann")
@@ -237,15 +215,6 @@ def test_what_is_put_off_comes_last_of_its_block_the_oldest_first(store):
         ("d3-0", False),
         ("d3-1", False),
     ]
-
-
-def test_what_one_puts_off_another_gets_at_once(store):
-    make_campaign(store)
-    one = store.claim("night", "ann")
-    store.submit("night", one.token, LATER)
-    bob = store.claim("night", "bob")
-    assert items([bob]) == items([one])
-    assert not bob.was_put_off
 
 
 # Answers
@@ -274,15 +243,6 @@ def test_a_key_of_ones_own_is_of_one_item(store):
     assert items([same]) == items([two])
     with pytest.raises(StateError, match="the key 'mine'"):
         store.submit("night", same.token, grade(2), key="mine")
-
-
-def test_a_second_answer_to_a_token_is_late(store):
-    make_campaign(store)
-    one = store.claim("night", "ann")
-    store.submit("night", one.token, CANNOT)
-    late = store.submit("night", one.token, grade(2), key="another").event
-    assert (late.kind, late.reason, late.grade) == ("late", "the item had been answered already", 2)
-    assert store.submit("night", one.token, grade(2), key="another").is_repeated
 
 
 @pytest.mark.parametrize(
@@ -343,21 +303,6 @@ def test_judgments_from_a_file(store):
     assert (late.event.kind, late.event.reason) == ("late", "all judges asked for have judged it")
     assert store.waiting("night") == {"free": 14, "leased": 0, "done": 2}
     assert store.verify("night") == []
-
-
-def test_a_file_may_say_an_item_several_times(store):
-    make_campaign(store)
-    said = [("q1", "d1-0", grade(value), None) for value in (1, 1, 2, 1)]
-    answers = store.record("night", "ann", said)
-    assert [a.is_repeated for a in answers] == [False, True, False, False]
-    assert [a.event.supersedes for a in answers] == [None, None, 5, 6]
-
-
-def test_a_file_leaves_items_to_those_who_look_at_them(store):
-    make_campaign(store, make_units(1, 1), k=2)
-    ann = store.claim("night", "ann")
-    store.record("night", "bob", [("q1", "d1-0", grade(), None)])
-    assert store.submit("night", ann.token, grade()).event.kind == "judged"
 
 
 def test_a_file_is_about_the_last_unit_that_an_item_was_drawn_in(store):
@@ -429,15 +374,6 @@ def busy(store, clock):
     store.claim("night", "dan")
     store.submit("night", bob.token, CANNOT)
     return ann
-
-
-def test_assignment_rebuilt_from_the_log_are_the_same(store, clock):
-    busy(store, clock)
-    before, waiting = dump(store), store.waiting("night")
-    store.rebuild("night")
-    assert dump(store) == before
-    assert store.waiting("night") == waiting
-    assert store.verify("night") == []
 
 
 def test_the_next_claim_after_rebuilding_is_the_same(store, clock, sqlite_url):
