@@ -36,91 +36,34 @@ PLAN = "plan --run a.run --versus-run b.run --max-grade 3"
 
 TWO_GRADES = {"x.csv": "query_id,doc_id,grade,judge\nq,a,1,ann\nq,a,2,Ann\n"}
 AGREEMENTS = [
-    (
-        "agreement of one judge",
-        {"x.qrels": "q 0 a 1\n"},
-        "agreement x.qrels",
-        1,
-        r"grades: there is only one judge, 'x\.qrels': agreement needs at least two",
-    ),
-    (
-        "agreement without an item in common",
-        {"x.qrels": "q 0 a 1\n", "y.qrels": "q 0 b 1\n"},
-        "agreement x.qrels y.qrels",
-        1,
-        r"grades: no two judges graded the same item, so there is nothing to compare",
-    ),
-    (
-        "agreement of a judge who differs",
-        TWO_GRADES,
-        "agreement x.csv",
-        1,
-        r"document 'a' of query 'q' has two grades of judge 'ann', 1 and 2",
-    ),
-    (
-        "agreement of nobody yet",
-        {"x.csv": "query_id,doc_id,grade\nq,a,\n"},
-        "agreement x.csv",
-        1,
-        r"x\.csv: there are no judgments yet",
-    ),
+    ("agreement of one judge", {"x.qrels": "q 0 a 1\n"}, "agreement x.qrels", 1,
+     r"grades: there is only one judge, 'x\.qrels': agreement needs at least two"),
+    ("agreement without an item in common", {"x.qrels": "q 0 a 1\n", "y.qrels": "q 0 b 1\n"}, "agreement x.qrels y.qrels", 1,
+     r"grades: no two judges graded the same item, so there is nothing to compare"),
+    ("agreement of a judge who differs", TWO_GRADES, "agreement x.csv", 1,
+     r"document 'a' of query 'q' has two grades of judge 'ann', 1 and 2"),
+    ("agreement of nobody yet", {"x.csv": "query_id,doc_id,grade\nq,a,\n"}, "agreement x.csv", 1,
+     r"x\.csv: there are no judgments yet"),
     ("agreement of nothing", {}, "agreement", 2, r"Missing argument 'FILE\.\.\.'\."),
     ("agreement of a file that is not there", {}, "agreement x.csv", 1, r"x\.csv: no such file"),
-    (
-        "agreement of a broken truth",
-        {"x.csv": "query,rank,doc_id\nq,2,a\n"},
-        "agreement x.csv",
-        1,
-        r"x\.csv:2: column rank: query 'q' has a rank 2, but none of 1",
-    ),
-]
+    ("agreement of a broken truth", {"x.csv": "query,rank,doc_id\nq,2,a\n"}, "agreement x.csv", 1,
+     r"x\.csv:2: column rank: query 'q' has a rank 2, but none of 1"),
+]  # fmt: skip
 
 PLANS = [
-    (
-        "a half-width and a budget",
-        {},
-        f"{PLAN} --half-width 1 --budget 10",
-        2,
-        r"--half-width asks which budget: give that or --budget",
-    ),
-    (
-        "no half-width",
-        {},
-        f"{PLAN} --half-width 0",
-        2,
-        r"Invalid value for '--half-width': 0\.0 is not in the range x>0\.",
-    ),
+    ("a half-width and a budget", {}, f"{PLAN} --half-width 1 --budget 10", 2,
+     r"--half-width asks which budget: give that or --budget"),
+    ("no half-width", {}, f"{PLAN} --half-width 0", 2, r"Invalid value for '--half-width': 0\.0 is not in the range x>0\."),
     ("a power of one", {}, f"{PLAN} --difference 1 --power 1", 2, rf"Invalid value for '--power': 1\.0 {OPEN}"),
-    (
-        "a sheet without a pilot",
-        {},
-        f"{PLAN} --half-width 1 --sheet x.csv",
-        2,
-        r"--sheet holds the judgments of a --pilot: give the pilot's sample, too",
-    ),
+    ("a sheet without a pilot", {}, f"{PLAN} --half-width 1 --sheet x.csv", 2,
+     r"--sheet holds the judgments of a --pilot: give the pilot's sample, too"),
     ("no pilot there", {}, f"{PLAN} --half-width 1 --pilot x.sample", 1, r"x\.sample: no such file"),
-    (
-        "a plan for too little",
-        {},
-        "plan --letor a.txt --scores a.score --max-grade 3 --measure ERR@3 --budget 1",
-        1,
-        r"--budget 1 does not pay for the most expensive unit \(3 at most\): --budget 3",
-    ),
-    (
-        "a plan of one run twice",
-        {},
-        "plan --run a.run --versus-run a.run --max-grade 3 --half-width 1",
-        1,
-        r"no label can change DCG.*: the ranking does not differ from the other where it counts, there is nothing to judge",
-    ),
-    (
-        "a picture of a plan",
-        {},
-        f"{PLAN} --half-width 1 --plot x.txt",
-        1,
-        rf"x\.txt: expected a name that ends in {PICTURES}",
-    ),
-]
+    ("a plan for too little", {}, "plan --letor a.txt --scores a.score --max-grade 3 --measure ERR@3 --budget 1", 1,
+     r"--budget 1 does not pay for the most expensive unit \(3 at most\): --budget 3"),
+    ("a plan of one run twice", {}, "plan --run a.run --versus-run a.run --max-grade 3 --half-width 1", 1,
+     r"no label can change DCG.*: the ranking does not differ from the other where it counts, there is nothing to judge"),
+    ("a picture of a plan", {}, f"{PLAN} --half-width 1 --plot x.txt", 1, rf"x\.txt: expected a name that ends in {PICTURES}"),
+]  # fmt: skip
 FILES = [
     ("ranked twice", {"x.run": "q1 Q0 a 1 2 r\nq1 Q0 a 2 1 r\n"}, "score q.qrels x.run P@2", 1,
      r"x\.run:2: document 'a' of query 'q1' is there twice, first at line 1; expected it once"),

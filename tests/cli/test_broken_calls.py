@@ -22,7 +22,6 @@ from activeeval.cli import cli
 from activeeval.core.design.methods import find_method
 from activeeval.scoring.active_evaluation import compare, evaluate
 
-COMMANDS = [[], *([name] for name in cli.commands)]
 QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 0, "b": 1}}
 RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
 
@@ -235,14 +234,6 @@ def test_an_error_that_spans_lines_is_one_line(call, folder):
     assert call("score", "q.qrels", "a\nb.run", "P@2").err == "activeeval: a b.run: holds no file, expected runs\n"
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_help(call, command):
-    for option in ("--help", "-h"):
-        answer = call(*command, option)
-        assert (answer.code, answer.err) == (0, "")
-        assert answer.out.startswith(" ".join(["Usage: activeeval", *command]))
-
-
 @pytest.mark.parametrize("name", cli.commands)
 def test_every_command_says_what_it_does_and_what_its_options_mean(name):
     command = cli.commands[name]
@@ -251,11 +242,12 @@ def test_every_command_says_what_it_does_and_what_its_options_mean(name):
 
 
 def test_version(call):
+    assert call("score", "-h").out == call("score", "--help").out
     assert call("--version").out.startswith("activeeval, version ")
 
 
 def test_exit_codes_of_a_process(start):
-    for arguments, code in (("score q.qrels a.run P@2", 0), ("score q.qrels gone P@2", 1), ("score q.qrels", 2)):
+    for arguments, code in (("score q.qrels gone P@2", 1), ("score q.qrels", 2)):
         process = start(*arguments.split())
         _, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == code
@@ -282,10 +274,9 @@ def test_nobody_who_reads_the_talk_ends_no_work(start, folder):
     assert (folder / "t.csv").exists()
 
 
-@pytest.mark.parametrize("arguments", ["score q.qrels a.run P@2", "--help"])
-def test_a_full_disk_under_stdout_is_one_line(start, arguments):
+def test_a_full_disk_under_stdout_is_one_line(start):
     with open("/dev/full", "w") as full:
-        process = start("--quiet", *arguments.split(), stdout=full)
+        process = start("--quiet", "score", "q.qrels", "a.run", "P@2", stdout=full)
         _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     assert err == "activeeval: stdout: No space left on device\n"
@@ -304,56 +295,37 @@ def test_ctrl_c_is_one_line_and_leaves_no_file(start, folder):
     assert listing(folder) == before
 
 
-def test_a_cold_start_imports_nothing_heavy():
-    heavy = "numpy scipy sklearn numba polars matplotlib rich narwhals joblib"
+def test_scoring_text_files_imports_no_library_of_tables_or_models_and_help_nothing_heavy(folder):
     code = (
-        f"import sys, activeeval.cli as c; c.run(['--help']); print([m for m in '{heavy}'.split() if m in sys.modules])"
-    )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert answer.stdout.splitlines()[-1] == "[]"
-
-
-def test_scoring_text_files_imports_no_library_of_tables_or_models(folder):
-    code = (
-        "import sys, activeeval.cli as c; c.run(['--quiet', 'score', 'q.qrels', 'a.run', 'P@2']);"
-        "print([m for m in 'sklearn polars matplotlib rich clarabel joblib'.split() if m in sys.modules])"
+        "import sys, activeeval.cli as c\n"
+        "def loaded(names): print([name for name in names.split() if name in sys.modules])\n"
+        "c.run(['--help']); loaded('numpy scipy sklearn numba polars matplotlib rich narwhals joblib')\n"
+        "c.run(['--quiet', 'score', 'q.qrels', 'a.run', 'P@2'])\n"
+        "loaded('sklearn polars matplotlib rich clarabel joblib')"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
-    assert answer.stdout.splitlines()[-1] == "[]"
+    assert [line for line in answer.stdout.splitlines() if line.startswith("[")] == ["[]", "[]"]
 
 
-def test_an_interrupt_inside_of_exec_is_an_error_as_any_other(folder):
-    """Python ends a module by the signal where an interrupt came while a string was run, as dataclasses run theirs."""
-    (folder / "module.py").write_text(
-        "import signal\nfrom activeeval import cli\n\ndef interrupted(*_):\n"
-        "    exec('signal.raise_signal(signal.SIGINT)')\n\ncli.cli.invoke = interrupted\ncli.main()\n"
-    )
-    process = subprocess.run(
-        [sys.executable, "-m", "module", "times"], capture_output=True, text=True, cwd=folder, check=False
-    )
-    assert (process.returncode, process.stderr) == (1, "activeeval: interrupted\n")
+INTERRUPTED = (1, "activeeval: interrupted")
+ENDS = {
+    # Python ends a module by the signal where one came while a string was run, as dataclasses run theirs
+    "an interrupt inside of exec": ("exec('signal.raise_signal(signal.SIGINT)')", INTERRUPTED),
+    "an interrupt that compiled code takes for a failed import": (
+        "try:\n        signal.raise_signal(signal.SIGINT)\n"
+        "    except KeyboardInterrupt:\n        raise ImportError('compiled._code failed to import') from None",
+        INTERRUPTED,
+    ),
+    "a failed import without an interrupt": ("raise ImportError('lacking')", (1, "ImportError: lacking")),
+}
 
 
-def test_an_interrupt_that_compiled_code_takes_for_a_failed_import_is_an_interrupt(folder):
-    (folder / "module.py").write_text(
-        "import signal\nfrom activeeval import cli\n\ndef interrupted(*_):\n"
-        "    try:\n        signal.raise_signal(signal.SIGINT)\n"
-        "    except KeyboardInterrupt:\n        raise ImportError('compiled._code failed to import') from None\n\n"
-        "cli.cli.invoke = interrupted\ncli.main()\n"
-    )
-    process = subprocess.run(
-        [sys.executable, "-m", "module", "times"], capture_output=True, text=True, cwd=folder, check=False
-    )
-    assert (process.returncode, process.stderr) == (1, "activeeval: interrupted\n")
-
-
-def test_a_failed_import_without_an_interrupt_is_no_interrupt(folder):
-    (folder / "module.py").write_text(
-        "from activeeval import cli\n\ndef lacking(*_):\n    raise ImportError('lacking')\n\n"
-        "cli.cli.invoke = lacking\ncli.main()\n"
-    )
-    process = subprocess.run(
-        [sys.executable, "-m", "module", "times"], capture_output=True, text=True, cwd=folder, check=False
-    )
-    assert process.returncode == 1
-    assert process.stderr.splitlines()[-1] == "ImportError: lacking"
+@pytest.mark.parametrize("how", ENDS)
+def test_an_interrupt_is_one_line_and_an_error_is_none(folder, how):
+    work, ends = ENDS[how]
+    text = f"import signal\nfrom activeeval import cli\n\ndef ended(*_):\n    {work}\n\ncli.cli.invoke = ended\ncli.main()\n"
+    (folder / "module.py").write_text(text)
+    command = [sys.executable, "-m", "module", "times"]
+    process = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    assert (process.returncode, process.stderr.splitlines()[-1]) == ends
+    assert ends != INTERRUPTED or process.stderr.count("\n") == 1

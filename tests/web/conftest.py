@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from browsers import chromium_with
 from campaign_cases import Case
 from starlette.testclient import TestClient
 
@@ -17,6 +18,10 @@ from activeeval.web.settings import Guidelines, ServedCampaign, ServerSettings
 
 BASE = "http://127.0.0.1:8347"
 SECOND = 1_000_000
+QUIETLY = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
 
 
 def texts_for(pairs):
@@ -109,6 +114,22 @@ def elsewhere(shared):
     vars(shared).update(honest, asked=[])
     yield shared
     vars(shared).update(honest)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Return a browser; one for all tests, as starting it takes a second."""
+    with chromium_with(*QUIETLY) as browser:
+        yield browser
+
+
+@pytest.fixture
+def live():
+    """Return a site behind a server."""
+    from web.live_sites import Live
+
+    with Live() as made:
+        yield made
 
 
 def item_of(page):

@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 
 import pytest
-from web.test_in_browser import Live, chromium  # noqa: F401
+from web.live_sites import Live
 
 from activeeval.campaigns.store import JudgeAnswer
 
@@ -74,7 +74,7 @@ def go(site, page, state):
     ],
     ids=["two pages", "light", "dark and narrow", "forced colours"],
 )
-def test_nothing_stands_in_the_way_of_anybody(chromium, live, look, states):  # noqa: F811
+def test_nothing_stands_in_the_way_of_anybody(chromium, live, look, states):
     page = live.opened(chromium, role="lead", bypass_csp=True, **look)
     wrong = {}
     for state in states:

@@ -2,154 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 import sqlite3
-import threading
 import time
 
 import pytest
-import uvicorn
-from browsers import chromium_with
-from campaigns.store.store_cases import make_campaign
 from patience import PATIENCE_S
-from web.conftest import Site
-from web.elsewhere_site import AtSite
-from web.test_comparing_page import Compares
+from web.live_sites import HTML, PAYLOADS, Live, LiveElsewhere, LivePairs, LiveScale, next_item, press, shown, token_of
 
-from activeeval.campaigns.pair_desk import page_desk
-from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
-from activeeval.web.app import make_app
-from activeeval.web.people import invited
-from activeeval.web.settings import ServedCampaign, ServerSettings
-
-QUIETLY = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-)
-PAYLOADS = (
-    "<script>fetch('http://evil.example/')</script>",
-    "<img src=http://evil.example/ onerror=alert(1)>",
-    '"><svg onload=alert(1)>',
-    "' autofocus onfocus=alert(1) x='",
-    "javascript:alert(1)",
-    "</textarea></div><iframe src=http://evil.example/></iframe>",
-    "<style>@import 'http://evil.example/'</style>",
-    "<form action=/go-out method=post><button>x",
-    "<a hx-get=http://evil.example/ hx-trigger=load>",
-    "<div hx-on:load=alert(1) hx-trigger=load hx-post=/go-out>",
-    "{{ 7*7 }}${7*7}<%= 7*7 %>",
-    "\u202egnp.exe \u2066",
-    *(
-        f"<{tag} src=http://evil.example/{event} data=http://evil.example/ {event}=alert(1) autofocus open tabindex=0>"
-        for tag in ("img", "svg", "video", "body", "input", "iframe", "object", "embed", "details", "math")
-        for event in ("onload", "onerror", "onfocus", "ontoggle", "onpointerenter")
-    ),
-)
-HTML = "<!doctype html><html><body><h3>Framed</h3><script>parent.document.title='x'</script>" + "".join(PAYLOADS)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """Return a browser; one for all tests of this file, as starting it takes a second."""
-    with chromium_with(*QUIETLY) as browser:
-        yield browser
-
-
-class Running:
-    """What is behind a server of its own, at a port of this machine; ``app`` and ``served`` are of whoever it is."""
-
-    def listen(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        return ServerSettings(host="127.0.0.1", port=self.listener.getsockname()[1])
-
-    def run(self):
-        config = uvicorn.Config(self.app, log_level="error", proxy_headers=False)
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
-        self.thread.start()
-
-    def opened(self, browser, role="judge", name="ann", **options):
-        """Return a page of somebody, with its requests, its dialogs, and what it complains of."""
-        context = browser.new_context(**options)
-        context.set_default_timeout(1000 * PATIENCE_S)
-        page = context.new_page()
-        page.requests, page.dialogs, page.complaints = [], [], []
-        page.on("console", lambda message: page.complaints.append(message.text))
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.on("request", lambda request: page.requests.append(request))
-        page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
-        page.goto(invited(self.served, role, name))
-        page.get_by_role("button", name="Come in").click()
-        page.wait_for_url(lambda url: "/come-in/" not in url)
-        return page
-
-    def stop(self):
-        self.server.should_exit = True
-        self.thread.join(10)
-        self.served.desk.reading.wait()
-
-
-class Live(Site, Running):
-    """A site behind a server."""
-
-    def __init__(self, **options):
-        super().__init__(door=self.listen(), **options)
-        self.case.clock.now = time.time_ns() // 1000
-        self.run()
-
-
-class LiveElsewhere(AtSite, Running):
-    """A site behind a server, whose people sign in at another one."""
-
-    def __init__(self, elsewhere):
-        super().__init__(elsewhere, door=self.listen())
-        self.run()
-
-
-class LivePairs(Compares, Running):
-    """Comparisons behind a server."""
-
-    def __init__(self):
-        super().__init__(door=self.listen())
-        self.run()
-
-
-class LiveScale(Running):
-    """A campaign of thirty grades, or of what a test wants, behind a server."""
-
-    def __init__(self, url="sqlite://", units=None, max_grade=29):
-        self.store = open_store(url, create=True, wait_s=0.2)
-        make_campaign(self.store, units, max_grade=max_grade)
-        self.served = ServedCampaign(store=self.store, desk=page_desk(self.store, "night", {}), door=self.listen())
-        self.app = make_app(self.served)
-        self.run()
-
-
-@pytest.fixture
-def live():
-    made = Live()
-    yield made
-    made.stop()
-
-
-def shown(page):
-    return page.locator("[data-doc-id]").get_attribute("data-doc-id")
-
-
-def token_of(page):
-    return page.locator("#answer [name=token]").get_attribute("value")
-
-
-def next_item(page, token):
-    """Wait until a page shows another item than that of a token: ids of documents are those of other queries too."""
-    page.wait_for_selector(f'#answer [name=token]:not([value="{token}"])', state="attached")
-
-
-def press(page, key):
-    """Press a key that answers, and wait for the next item."""
-    token = token_of(page)
-    page.keyboard.press(key)
-    next_item(page, token)
+from activeeval.campaigns.store import PlaceRow, UnitRow
 
 
 def test_a_key_saves_and_shows_the_next_without_leaving_the_page(chromium, live):
@@ -247,8 +107,7 @@ def test_without_a_connection_the_answer_is_kept_and_sent_again(chromium, live):
 @pytest.mark.parametrize("trouble", ["locked", "gone"])
 def test_an_answer_that_the_store_cannot_take_is_kept_and_sent_again(chromium, tmp_path, trouble):
     path = tmp_path / "night.activeeval"
-    site = LiveScale(f"sqlite:///{path}")
-    try:
+    with LiveScale(f"sqlite:///{path}") as site:
         page = site.opened(chromium)
         before, token = shown(page), token_of(page)
         other = sqlite3.connect(path, isolation_level=None)
@@ -270,8 +129,6 @@ def test_an_answer_that_the_store_cannot_take_is_kept_and_sent_again(chromium, t
         judged = [(event.doc_id, event.grade) for event in site.store.events("night") if event.kind == "judged"]
         assert judged == [(before, 27)]
         assert not page.locator("#trouble").is_visible()
-    finally:
-        site.stop()
 
 
 @pytest.mark.slow
@@ -280,8 +137,7 @@ def test_long_and_turned_and_missing_texts_are_judged_in_a_browser(chromium):
     texts = ({}, {"title": turned, "text": turned}, {"title": "long", "text": "word " * 1_000_000})
     places = tuple(PlaceRow(doc_id=f"d{k}", probability=1.0, text=text) for k, text in enumerate(texts))
     unit = UnitRow(number=1, block=1, query_id="q", level=0.5, cost=1.0, places=places, query_text=turned)
-    site = LiveScale(units=[unit], max_grade=0)
-    try:
+    with LiveScale(units=[unit], max_grade=0) as site:
         page = site.opened(chromium, viewport={"width": 390, "height": 844})
         for _ in texts:
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -293,8 +149,6 @@ def test_long_and_turned_and_missing_texts_are_judged_in_a_browser(chromium):
             page.wait_for_function("token => !document.querySelector(`#answer [value='${token}']`)", arg=token)
         assert "Nothing is left" in page.locator("#query").inner_text()
         assert page.complaints == []
-    finally:
-        site.stop()
 
 
 @pytest.mark.slow
@@ -339,8 +193,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
         names = {"query": payload, "need": payload, "title": payload, "text": text, "url": "javascript:alert(1)"}
         return {name: [value] * len(pairs) for name, value in names.items()}
 
-    site = Live(texts=texts, guidelines=payload + "\n\n![x](http://evil.example/x.png) [y](javascript:alert(1))")
-    try:
+    with Live(texts=texts, guidelines=payload + "\n\n![x](http://evil.example/x.png) [y](javascript:alert(1))") as site:
         assert len(PAYLOADS) >= 60
         page = site.opened(chromium, name=PAYLOADS[1])
         page.locator("summary", has_text="Note").click()
@@ -364,14 +217,11 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
             assert {request.failure for request in others} <= {"csp"}
         assert [event.note for event in site.judged] == [payload[:4000].strip()]
         assert len(site.store.access("week").rows()) == 4
-    finally:
-        site.stop()
 
 
 @pytest.mark.slow
 def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere):
-    live = LiveElsewhere(elsewhere)
-    try:
+    with LiveElsewhere(elsewhere) as live:
         page = chromium.new_context().new_page()
         page.set_default_timeout(1000 * PATIENCE_S)
         asked, complaints = [], []
@@ -390,8 +240,6 @@ def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere)
         page.go_back()
         page.goto(f"{here}/lead")
         assert page.locator("h1").inner_text() == "Overview"
-    finally:
-        live.stop()
 
 
 @pytest.mark.slow
@@ -407,8 +255,7 @@ def test_nothing_is_wider_than_the_window_and_buttons_can_be_hit(chromium, live,
 
 @pytest.mark.slow
 def test_pairs_are_compared_by_arrows_and_taken_back(chromium):
-    pairs = LivePairs()
-    try:
+    with LivePairs() as pairs:
         page = pairs.opened(chromium)
         left, right = page.locator("button[name=preferred]").all()
         sides = [left.get_attribute("value"), right.get_attribute("value")]
@@ -423,14 +270,11 @@ def test_pairs_are_compared_by_arrows_and_taken_back(chromium):
         page.wait_for_selector("#said:has-text('Taken back')")
         next_item(page, token)
         assert pairs.preferred[-1].body == {"what": "undone"}
-    finally:
-        pairs.stop()
 
 
 @pytest.mark.slow
 def test_above_nine_a_grade_is_two_digits_and_enter(chromium):
-    scale = LiveScale()
-    try:
+    with LiveScale() as scale:
         page = scale.opened(chromium, viewport={"width": 390, "height": 844})
         assert page.locator("button[name=grade]").count() == 30
         token = token_of(page)
@@ -442,8 +286,6 @@ def test_above_nine_a_grade_is_two_digits_and_enter(chromium):
         grades = [event.grade for event in scale.store.events("night") if event.kind == "judged"]
         assert grades == [27]
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    finally:
-        scale.stop()
 
 
 @pytest.mark.slow
@@ -491,8 +333,7 @@ def test_clocks_are_those_of_a_scripted_reader(chromium, live):
 
 @pytest.mark.slow
 def test_much_better_has_keys_of_its_own(chromium):
-    pairs = LivePairs()
-    try:
+    with LivePairs() as pairs:
         page = pairs.opened(chromium)
         badges = {key.get_attribute("data-key") for key in page.locator("[data-key]").all()}
         assert badges >= {"ArrowLeft", "ArrowRight", "ArrowDown", "Shift+ArrowLeft", "Shift+ArrowRight", "n"}
@@ -501,5 +342,3 @@ def test_much_better_has_keys_of_its_own(chromium):
         body = pairs.preferred[0].body
         assert (body["preferred"], body["strength"]) == (left, 2)
         assert page.complaints == []
-    finally:
-        pairs.stop()
