@@ -313,7 +313,24 @@ def sample_changed(table, rng):
 
 
 def bad_grades(table, rng):
-    cells = "4 22 -1 -2 good two 2,0 1,5 1.5 02-Jan TRUE 2/3 ½ #N/A nan inf".split()
+    cells = [
+        "4",
+        "22",
+        "-1",
+        "-2",
+        "good",
+        "two",
+        "2,0",
+        "1,5",
+        "1.5",
+        "02-Jan",
+        "TRUE",
+        "2/3",
+        "½",
+        "#N/A",
+        "nan",
+        "inf",
+    ]
     table.change("grade", lambda cell: cells[rng.integers(len(cells))], [table.rows[rng.integers(len(table.rows))]])
 
 

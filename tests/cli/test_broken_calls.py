@@ -14,7 +14,7 @@ import time
 import click
 import numpy as np
 import pytest
-from broken_calls import BROKEN_CALLS, METHODS
+from broken_calls import BROKEN_CALLS
 from patience import PATIENCE_S
 
 from activeeval import ERR, ActiveEvalError, BudgetError, InputError, QueryPool, Rankings, StateError, Target
@@ -22,6 +22,7 @@ from activeeval.cli import cli
 from activeeval.core.design.methods import find_method
 from activeeval.scoring.active_evaluation import compare, evaluate
 
+METHODS = "passive, active, active_uniC, active_uniD, random, whole, .*, depth, .*, items"
 QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 0, "b": 1}}
 RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
 
@@ -44,9 +45,9 @@ def test_the_corpus_is_large():
 
 
 @pytest.mark.parametrize(
-    ("files", "line", "code", "expected"), [case[1:] for case in BROKEN_CALLS], ids=[case[0] for case in BROKEN_CALLS]
+    ("code", "line", "expected", "files"), [case[1:] for case in BROKEN_CALLS], ids=[case[0] for case in BROKEN_CALLS]
 )
-def test_a_broken_call_is_one_clear_line(call, folder, files, line, code, expected):
+def test_a_broken_call_is_one_clear_line(call, folder, code, line, expected, files):
     for name in ("folder.csv", "folder.png"):
         (folder / name).mkdir()
     for name in ("full.csv", "full.png"):
@@ -56,6 +57,7 @@ def test_a_broken_call_is_one_clear_line(call, folder, files, line, code, expect
             drawn = ("--max-grade", 3, "--budget", 20, "--seed", 1, "--out", name, "--sheet", "drawn.csv")
             assert call("--quiet", "sample", "--run", "a.run", *drawn).code == 0
             continue
+        content = content() if callable(content) else content
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     before = listing(folder)
     answer = call(*arguments_of(line))

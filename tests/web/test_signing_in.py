@@ -111,15 +111,6 @@ def test_a_session_is_new_at_each_sign_in_whatever_cookie_came_before(site, work
     assert access.person_of("session", second).role == "lead"
 
 
-def test_a_judges_session_in_the_same_browser_ends_at_sign_in(site, work):
-    lead_with_password(site)
-    browser = site.at("ann")
-    before = secret_in(browser, site)
-    sign_in(browser)
-    assert site.store.access("week").person_of("session", before) is None
-    assert browser.get("/lead").status_code == 200
-
-
 def test_a_session_that_was_signed_out_of_lets_nobody_in_again(site, work):
     lead_with_password(site)
     browser, thief = site.browser(), site.browser()
@@ -186,16 +177,6 @@ def test_after_five_tries_of_a_name_nothing_is_looked_at_wherever_they_come_from
     assert "Please wait" in right.text
     site.case.clock.now += 31 * 1_000_000
     assert sign_in(site.browser(), name).status_code == (303 if name == "zoe" else 403)
-
-
-def test_after_five_tries_from_an_address_nothing_is_looked_at_whatever_the_name(site, work):
-    lead_with_password(site)
-    browser = site.browser()
-    statuses = [sign_in(browser, f"name {k}").status_code for k in range(N_FREE + 1)]
-    assert statuses == [403] * N_FREE + [429]
-    assert sign_in(browser).status_code == 429
-    assert work["looked at"] == N_FREE
-    assert sign_in(site.browser(client=("192.0.2.8", 1))).status_code == 303
 
 
 def test_addresses_of_one_network_are_one(site, work):
