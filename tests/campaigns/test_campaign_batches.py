@@ -6,16 +6,15 @@ import csv
 import threading
 from contextlib import nullcontext
 from dataclasses import asdict
-from functools import cache
 
 import numpy as np
 import pytest
-from campaign_cases import Clock
-from naive import pool_of, random_lists, random_probs, rankings_of
+from following_case import Following, by_one_judge, estimate_of, said_by
+from naive import pool_of, random_lists, rankings_of
 
 from activeeval import METHODS, NDCG, Campaign, InputError, StateError, Target
 from activeeval.campaigns import assignments, draw
-from activeeval.campaigns.batches import Lease, write_batches
+from activeeval.campaigns.batches import write_batches
 from activeeval.campaigns.create_and_grow import create, grow, redraw, top_up
 from activeeval.campaigns.exporting import FORMATS, export
 from activeeval.campaigns.import_judgments import take_files
@@ -24,9 +23,8 @@ from activeeval.campaigns.overview import overview
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.next_steps import reached_sentence
 from activeeval.campaigns.report.page import campaign_text
-from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.status import estimates_of, progress_of, spent_by_block, status, step_of
-from activeeval.campaigns.store import JudgeAnswer, open_store
+from activeeval.campaigns.store import JudgeAnswer
 from activeeval.campaigns.verifying import verify
 from activeeval.core.campaign import Rules
 from activeeval.core.campaign.joint_estimates import planned_weights, round_weights
@@ -35,84 +33,8 @@ from activeeval.core.simulation.replications import replicate_with
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.texts import TextFile
 from activeeval.report.message_lookup import text_of
-from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import estimate_judged
 from activeeval.sampling.sheets import SheetPlan
-
-N = 20
-
-
-class Following:
-    """A campaign of nDCG@3 in a store, whose labels a model expects roughly."""
-
-    def __init__(self, url="sqlite://", budget=60.0, seed=0, looks="each", **rules):
-        random = np.random.default_rng(11)
-        lengths = random.integers(4, 12, N).tolist()
-        self.pool = pool_of(lengths, query_costs=random.choice([0.0, 1.0], N))
-        lists = [rankings_of(self.pool, random_lists(random, lengths, least=2)) for _ in range(2)]
-        self.probs = random_probs(random, self.pool.n_items, 3)
-        self.labels = np.array([random.choice(3, p=row) for row in self.probs])
-        self.target, self.budget, self.looks = Target(NDCG("exp", cutoff=3), *lists), budget, looks
-        ids = self.pool.query_texts[self.pool.item_queries].tolist()
-        self.grades = dict(zip(zip(ids, self.pool.item_texts.tolist(), strict=True), self.labels.tolist(), strict=True))
-        self.seed = np.random.SeedSequence(seed)
-        self.sample = self.drawn(self.seed)
-        self.clock = Clock()
-        self.store = open_store(url, create=True, clock=self.clock)
-        create(self.store, "week", self.sample, Rules(**rules))
-
-    def design(self, known=None):
-        return METHODS["depth"].looking(self.looks).design(self.target, self.probs, judged=known, max_grade=2)
-
-    def drawn(self, seed, budget=None, known=None):
-        campaign = Campaign(self.design(known), budget or self.budget, rng=seed, by_batches=True, surely=True)
-        return DrawnSample(campaign=campaign, questions=("difference",), seed=1)
-
-    def answer(self, item):
-        return JudgeAnswer(kind="judged", grade=self.grades[item.query_id, item.doc_id])
-
-    def judge(self, *judges, upto=10**9, seen=None):
-        """Have judges take turns until nothing is left for any; return how many answers they gave."""
-        n, idle = 0, 0
-        while n < upto and idle < len(judges):
-            judge = judges[(n + idle) % len(judges)]
-            item = assignments.desk_of(self.store, "week").claim(judge)
-            idle = idle + 1 if item is None else 0
-            if item is not None:
-                assert seen is None or (judge, item.query_id, item.doc_id) not in seen
-                if seen is not None:
-                    seen.add((judge, item.query_id, item.doc_id))
-                assignments.desk_of(self.store, "week").submit(item.token, self.answer(item))
-                n += 1
-        return n
-
-    def in_memory(self):
-        campaign = Campaign(self.design(), self.budget, rng=self.seed, by_batches=True, surely=True)
-        campaign.run(lambda query, docs: [self.grades[query, doc] for doc in docs])
-        return campaign
-
-    def state(self, as_of=None):
-        return state_of(self.store, "week", as_of)
-
-
-def estimate_of(state):
-    ((answer,), _) = answered(state)
-    return answer.estimate
-
-
-@cache
-def by_one_judge(budget=60.0):
-    """Return the state of a campaign that one judge has judged; not to be changed."""
-    case = Following(budget=budget)
-    case.judge("ann")
-    return case.state()
-
-
-def said_by(state):
-    try:
-        return estimate_of(state)
-    except StateError as problem:
-        return str(problem)
 
 
 def test_one_judge_comes_to_the_campaign_in_memory():
@@ -137,13 +59,6 @@ def test_the_end_is_the_repetition_of_the_same_key_at_nine_tenths(looks):
     assert state.block == state.n_blocks
     repeated = replicate_with(case.design(), case.labels, np.array([0.9 * case.budget]), [case.seed])
     assert estimate_of(state).value == repeated.values[0, 0]
-
-
-def test_two_judges_come_to_the_same_value_in_any_order():
-    case = Following()
-    case.judge("ann", "bob", seen=set())
-    assert estimate_of(case.state()).value == estimate_of(by_one_judge()).value
-    assert verify(case.store, "week") == []
 
 
 def test_others_go_on_while_an_item_is_in_hand_and_nobody_is_asked_twice():
@@ -223,19 +138,6 @@ def test_rates_stay_what_they_were_drawn_with_and_grades_are_those_of_now():
     assert verify(case.store, "week") == []
 
 
-def test_a_correction_after_the_end_makes_no_rate_anew():
-    case = Following()
-    case.judge("ann")
-    state = case.state()
-    rates = state.sample.campaign.design.order.place_rates
-    highest = JudgeAnswer(kind="judged", grade=2)
-    said = [(event.query_id, event.doc_id, highest, None, event.unit) for event in state.state.standing]
-    case.store.record("week", "ann", said)
-    corrected = case.state()
-    assert np.array_equal(corrected.sample.campaign.design.order.place_rates, rates)
-    assert corrected.block == corrected.n_blocks or corrected.goes_on  # a stop that is none is gone on with
-
-
 def test_of_two_that_draw_at_once_one_draws():
     case = Following()
     while (item := case.store.claim("week", "ann")) is not None:
@@ -297,20 +199,6 @@ def fill(path, grades):
         row[at[2]] = grades[row[at[0]], row[at[1]]]
     with open(path, "w", newline="") as handle:
         csv.writer(handle).writerows([header, *rows])
-
-
-def test_a_sheet_that_is_out_holds_back_its_queries_alone(tmp_path):
-    case = Following()
-    write_batches(case.store, "week", SheetPlan(path=str(tmp_path / "a.csv")), Lease(most=5))
-    n = case.judge("bob")
-    state = case.state()
-    assert n > 8
-    assert state.progress.waiting == 5
-    assert not state.state.ended
-    fill(str(tmp_path / "a.csv"), case.grades)
-    take_files(case.store, "week", [str(tmp_path / "a.csv")], "ann")
-    case.judge("bob")
-    assert case.state().block == 4
 
 
 def test_a_top_up_goes_on_with_the_same_paths():

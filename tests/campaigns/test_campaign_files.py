@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_cases import RUN, campaign_of, files, judge_file
+from cli_cases import campaign_of, judge_file
 from cli_files import csv_rows, json_rows, write_csv, write_lines
 from command_cases import MADE, OPTIONS, estimate_row, exported
 
@@ -169,20 +168,6 @@ def test_cells_of_a_table_are_read_as_judges_write_them(campaign, folder):
     assert (row["judged"], row["cannot"]) == (1, 1)
     write_lines(folder / "t.csv", ["qid,docid,label", lines[0].replace("2.0", "2,5")])
     assert campaign("import", "t.csv", "--judge", "dan").code == 1
-
-
-def test_sheets_and_agreement_know_a_judge_by_either_writing_of_the_accent(call):
-    """Catches a judge who is said to disagree with himself, or to agree."""
-    apart = unicodedata.normalize("NFD", "josé")
-    assert call("sample", *RUN, "--measure", "DCG@5", "--budget", 20, *files("s.csv")).code == 0
-    rows = judge_file("s.csv")
-    write_csv("a.csv", [row | {"judge": "José"} for row in rows])
-    write_csv("b.csv", [row | {"judge": apart, "grade": (row["grade"] + 1) % 4} for row in rows])
-    estimate = ("estimate", "s.csv.sample.npz", "a.csv", "b.csv", "--policy", "median")
-    for command in (estimate, ("agreement", "a.csv", "b.csv")):
-        said = call(*command)
-        assert said.code == 1
-        assert "has two grades" in said.err
 
 
 def test_all_files_of_a_call_and_all_their_judges_or_nothing(campaign, folder):

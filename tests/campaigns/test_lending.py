@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from campaign_cases import Clock
 
 from activeeval.campaigns.batches import Lease, write_batches
 from activeeval.campaigns.create_and_grow import create
@@ -23,17 +24,6 @@ from activeeval.sampling.sheets import SheetPlan
 
 DAY = 86_400 * 1_000_000
 RUN = [f"q{q} Q0 d{j} {j + 1} {20 - j} A" for q in range(1, 25) for j in range(6)]
-
-
-class Clock:
-    """Microseconds that a test moves on."""
-
-    def __init__(self):
-        self.now = 1_700_000_000_000_000
-
-    def __call__(self):
-        self.now += 1000
-        return self.now
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from cli_cases import both, files, judge_file
 from cli_files import csv_rows, write_lines
-from manglings import HARMFUL, HARMLESS, ID_CHANGES, Table
+from id_changes import ID_CHANGES
+from manglings import HARMFUL, HARMLESS, Table
 
 from activeeval.formats.sample_sheet import nearest_id
 

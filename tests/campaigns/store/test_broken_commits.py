@@ -186,18 +186,6 @@ def test_a_process_of_the_server_that_is_ended_in_a_commit(url):
         assert store.verify("night") == []
 
 
-def test_a_top_up_whose_process_is_ended_in_the_commit(url):
-    with open_store(url) as store:
-        make_campaign(store)
-        end_at_commit(url, "sample", 1)
-        says = complaint(StateError, lambda: grow(store))
-        assert "terminating connection" in says
-        assert "whether it was stored is unknown; check what is stored before you try again" in says
-        assert not grown(store)
-        grow(store)
-        assert store.verify("night") == []
-
-
 @pytest.mark.parametrize("n_units", [6, pytest.param(500, marks=pytest.mark.slow)])
 def test_judges_at_a_network_that_breaks_all_the_time(cut_store, proxy, n_units):
     """Every fifth commit of eight judges is cut: with 500 units they give 2,000 answers."""

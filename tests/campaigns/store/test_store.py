@@ -235,39 +235,6 @@ def test_a_file_is_stored_whole_or_not_at_all(store):
     assert store.record("night", "ann", []) == []
 
 
-# Taking back
-
-
-def test_what_is_taken_back_waits_again(store):
-    make_campaign(store, make_units(1, 1))
-    got = store.claim("night", "ann")
-    judged = store.submit("night", got.token, grade(2)).event
-    back = store.retract("night", judged.seq, "boss", "wrong query").event
-    assert (back.kind, back.supersedes, back.judge, back.reason) == ("retracted", judged.seq, "boss", "wrong query")
-    assert store.waiting("night")["free"] == 1
-    assert items([store.claim("night", "bob")]) == items([got])
-    assert store.verify("night") == []
-
-
-def test_only_an_answer_that_stands_can_be_taken_back(store):
-    make_campaign(store)
-    got = store.claim("night", "ann")
-    judged = store.submit("night", got.token, grade(2)).event
-    with pytest.raises(
-        InputError, match="event 6 is an answer of 'ann': retracting another judge's answer needs a reason"
-    ):
-        store.retract("night", judged.seq, "bob")
-    for seq, says in ((1, "event 1 is drawn"), (5, "event 5 is shown"), (99, "event 99 is not there")):
-        with pytest.raises(StateError, match=says):
-            store.retract("night", seq, "ann")
-    (corrected,) = store.record("night", "ann", [("q1", "d1-0", grade(3), None)])
-    with pytest.raises(StateError, match="is not valid any more: event 7 replaced it"):
-        store.retract("night", judged.seq, "ann")
-    store.retract("night", corrected.event.seq, "ann")
-    with pytest.raises(StateError, match="event 8 replaced it"):
-        store.retract("night", corrected.event.seq, "ann")
-
-
 # Rebuilding
 
 
