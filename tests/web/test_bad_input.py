@@ -7,36 +7,13 @@ import sqlite3
 
 import pytest
 from campaign_cases import Clock
-from campaigns.store.store_cases import make_campaign
-from starlette.testclient import TestClient
-from web.conftest import BASE, SECOND, answer, come_in, item_of
+from web.conftest import SECOND, Plain, answer, item_of
 
 from activeeval.campaigns.create_and_grow import redraw
-from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
-from activeeval.web.app import make_app
-from activeeval.web.people import invited
-from activeeval.web.settings import ServedCampaign, ServerSettings
 
 PART = {"HX-Request": "true"}
 TURNED = "שלום \u202eevil\u202c 👩‍👩‍👧 مرحبا"
-
-
-class Plain:
-    """A campaign of units that a test names, in a store that it opens."""
-
-    def __init__(self, store, units=None, **options):
-        self.store = store
-        make_campaign(store, units, **options)
-        self.served = ServedCampaign(
-            store=store, desk=page_desk(store, "night", {}), door=ServerSettings(host="127.0.0.1", port=8347)
-        )
-        self.app = make_app(self.served)
-
-    def at(self, name="ann", role="judge"):
-        browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
-        come_in(browser, invited(self.served, role, name), follow_redirects=False)
-        return browser
 
 
 def unit_of(n_items, **text):
