@@ -42,20 +42,35 @@ def test_the_corpus_is_large():
     assert len(set(names)) == len(names)
 
 
+@pytest.fixture(scope="session")
+def kept():
+    return {}
+
+
+@pytest.fixture
+def drawn(call, folder, kept):
+    """Return a function to the content of a sample that was really drawn, once for all tests."""
+
+    def draw():
+        if not kept:
+            options = ("--max-grade", 3, "--budget", 20, "--seed", 1, "--out", "kept.sample", "--sheet", "kept.csv")
+            assert call("--quiet", "sample", "--run", "a.run", *options).code == 0
+            kept["sample"] = (folder / "kept.sample").read_bytes()
+        return kept["sample"]
+
+    return draw
+
+
 @pytest.mark.parametrize(
     ("code", "line", "expected", "files"), [case[1:] for case in BROKEN_CALLS], ids=[case[0] for case in BROKEN_CALLS]
 )
-def test_a_broken_call_is_one_clear_line(call, folder, code, line, expected, files):
+def test_a_broken_call_is_one_clear_line(call, folder, drawn, code, line, expected, files):
     for name in ("folder.csv", "folder.png"):
         (folder / name).mkdir()
     for name in ("full.csv", "full.png"):
         (folder / name).symlink_to("/dev/full")
     for name, content in files.items():
-        if content is None:  # a sample that was really drawn
-            drawn = ("--max-grade", 3, "--budget", 20, "--seed", 1, "--out", name, "--sheet", "drawn.csv")
-            assert call("--quiet", "sample", "--run", "a.run", *drawn).code == 0
-            continue
-        content = content() if callable(content) else content
+        content = content() if callable(content) else drawn() if content is None else content
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     before = listing(folder)
     answer = call(*arguments_of(line))
