@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import pty
-import subprocess
-import time
-import urllib.parse
-import urllib.request
+from types import SimpleNamespace
 
 import pytest
-from patience import PATIENCE_S
 from starlette.testclient import TestClient
 from web.conftest import Site
 from web.elsewhere_site import CLIENT, SECRET
-from web.test_serving import command, folder, refused, served  # noqa: F401
+from web.test_serving import folder, refused, served  # noqa: F401
 
 from activeeval.web.app import make_app
 from activeeval.web.commands.sign_in_options import password_of
@@ -23,21 +17,6 @@ from activeeval.web.serving import _set_password
 
 GOOD = "correct horse battery staple"
 AT = ("--oidc", "https://accounts.example", "--oidc-client", "c")
-
-
-def browser():
-    return urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-
-
-def posted(url, **form):
-    base = url.partition("/come-in/")[0]
-    request = urllib.request.Request(f"{base}/sign-in", urllib.parse.urlencode(form).encode(), {"Origin": base})
-    try:
-        with browser().open(request, timeout=PATIENCE_S) as page:
-            return page.status, page.url.removeprefix(base)
-    except urllib.error.HTTPError as problem:
-        with problem:
-            return problem.code, ""
 
 
 def test_a_password_of_the_environment_lets_the_lead_in_and_is_said_nowhere(served, monkeypatch):  # noqa: F811
@@ -65,39 +44,15 @@ def test_the_same_password_again_ends_nothing():
         assert lead.get("/lead").status_code == status
 
 
-def typed(folder, *answers):  # noqa: F811
-    """Serve at a terminal at which somebody types; return all that it shows."""
-    terminal, there = pty.openpty()
-    words = command("--port", "0", "--lead", "xia", "--lead-password")
-    process = subprocess.Popen(words, cwd=folder, stdin=there, stdout=there, stderr=there, start_new_session=True)
-    os.close(there)
-    shown, left, end = "", list(answers), time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        try:
-            shown += os.read(terminal, 4096).decode()
-        except OSError:
-            break
-        if "/come-in/" in shown and shown.endswith("\n"):
-            break
-        # each answer once its question stands there: what comes earlier is thrown away
-        n_asked = shown.count("Password of the lead: ") + shown.count("The same again: ")
-        if left and n_asked > len(answers) - len(left):
-            os.write(terminal, f"{left.pop(0)}\n".encode())
-    url = shown.rpartition("xia: ")[2].rpartition("lead: ")[2].split()[0] if "/come-in/" in shown else ""
-    came = posted(url, person="xia", password=answers[-1]) if url else None
-    process.kill()
-    process.wait()
-    os.close(terminal)
-    return shown, came
-
-
-def test_a_password_is_asked_for_twice_unseen_until_it_is_one(folder):  # noqa: F811
-    shown, came = typed(folder, "too short", GOOD, GOOD + ".", GOOD, GOOD)
-    assert came == (200, "/lead"), shown
+def test_a_password_is_asked_for_twice_unseen_until_it_is_one(monkeypatch, capsys):
+    answers = iter(["too short", GOOD, GOOD + ".", GOOD, GOOD])
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("click.termui.hidden_prompt_func", lambda _: next(answers))
+    assert password_of(True, None) == GOOD
+    shown = capsys.readouterr().err
     assert "at least 12 characters" in shown
     assert "do not match" in shown
-    assert GOOD not in shown
-    assert "too short" not in shown
+    assert (GOOD in shown, "too short" in shown, list(answers)) == (False, False, [])
 
 
 def test_without_a_terminal_it_says_where_a_password_goes(refused):  # noqa: F811
