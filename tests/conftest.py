@@ -11,7 +11,17 @@ from kit import kit  # noqa: F401
 from threadpoolctl import threadpool_limits
 
 from activeeval.core.planning import rehearsals
-from tests.databases import database_url, made_url, maker, postgresql, postgresql_url, sqlite_url  # noqa: F401
+from tests.databases import (  # noqa: F401
+    database_url,
+    either_url,
+    made_url,
+    maker,
+    migrated,
+    postgresql,
+    postgresql_url,
+    quick_tables,
+    sqlite_url,
+)
 
 # machines are shared: a slow second is no bug
 hypothesis.settings.register_profile("full", deadline=None)

@@ -28,7 +28,7 @@ from benchmarks.house import (
 LIMITS: dict[str, int] = {
     "code lines: package": 57_505,
     "code lines: core": 17_000,
-    "code lines: tests": 49_202,
+    "code lines: tests": 48_791,
     "code lines: benchmarks": 12_494,
     "classes that hold a value and its interval": 5,
     "commands": 52,

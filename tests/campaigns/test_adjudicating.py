@@ -20,13 +20,13 @@ RUN = [f"q{q} Q0 d{j} {j + 1} {20 - j} A" for q in range(1, 25) for j in range(6
 
 
 @pytest.fixture
-def store(made_url, tmp_path, monkeypatch):
+def store(either_url, tmp_path, monkeypatch):
     """Make a campaign of two judges an item and a third where they differ."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.run").write_text("\n".join(RUN) + "\n")
     choices = Choices(runs=("a.run",), max_grade=2, seed=1)
     request = SampleRequest(measures=("DCG@5",), budget=Budget.parse("30"))
-    with open_store(made_url) as opened:
+    with open_store(either_url) as opened:
         rules = Rules(judges_per_item=2, policy="median", adjudicate=True)
         create(opened, "w", draw_for(choices, request).sample, rules)
         yield opened

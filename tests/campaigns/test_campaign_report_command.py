@@ -6,6 +6,7 @@ import html
 import json
 
 import pytest
+from command_cases import once
 
 CREATE = (
     *("campaign", "create", "week", "--run", "a.run", "--versus-run", "b.run", "--max-grade", 3),
@@ -13,22 +14,17 @@ CREATE = (
 )
 
 
+ORACLE = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
+
+
 @pytest.fixture
-def judged(call):
-    assert call(*CREATE).code == 0
-    oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
-    assert call("campaign", "judge", "week", "--judge", "ann", *oracle).code == 0
+def judged(call, stored):
+    def make():
+        assert call(*CREATE).code == 0
+        assert call("campaign", "judge", "week", "--judge", "ann", *ORACLE).code == 0
+
+    once(stored, "week", make)
     return call
-
-
-def test_the_report_is_one_html_file_of_the_campaigns_name(judged, folder):
-    answer = judged("campaign", "report", "week")
-    assert (answer.code, answer.out) == (0, "")
-    assert "wrote week.html, as of event" in answer.err
-    page = (folder / "week.html").read_text(encoding="utf-8")
-    assert page.startswith("<!DOCTYPE html>")
-    assert page.endswith("</html>\n")
-    assert "<svg" in page
 
 
 def test_the_json_says_what_estimate_says(judged, folder):
@@ -46,8 +42,7 @@ def test_lists_of_queries_that_are_judged_whole_have_the_grades_of_their_top_k(c
     assert (
         call("campaign", "create", "w", "--run", "a.run", "--versus-run", "b.run", "--max-grade", 3, *top_k).code == 0
     )
-    oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
-    assert call("campaign", "judge", "w", "--judge", "ann", *oracle).code == 0
+    assert call("campaign", "judge", "w", "--judge", "ann", *ORACLE).code == 0
     assert call("campaign", "report", "w", "--out", "w.json").code == 0
     (losses,) = json.loads((folder / "w.json").read_text(encoding="utf-8"))["losses"]
     assert (losses["label"], losses["depth"]) == ("κ-grade", 5)
@@ -65,25 +60,25 @@ def test_what_is_there_stays_unless_forced(judged, folder):
     assert (folder / "week.md").read_text(encoding="utf-8").startswith("# Campaign week\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
+def test_what_cannot_be_written_leaves_no_file(judged, folder):
+    before = sorted(path.name for path in folder.iterdir())
+    for arguments, says in (
         ("report week --out week.pdf", "expected a name that ends in .html, .md, .json"),
         ("report week --as-of 100000", "the last event is"),
         ("report weak --db week.activeeval", "there is no campaign 'weak'"),
-    ],
-)
-def test_what_cannot_be_written_leaves_no_file(judged, folder, arguments, says):
-    before = sorted(path.name for path in folder.iterdir())
-    answer = judged("campaign", *arguments.split())
-    assert answer.code == 1
-    assert says in answer.err
+    ):
+        answer = judged("campaign", *arguments.split())
+        assert answer.code == 1
+        assert says in answer.err
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
 def test_the_page_begins_with_the_answer_and_what_to_do_next(judged, folder):
-    assert judged("campaign", "report", "week").code == 0
+    answer = judged("campaign", "report", "week")
+    assert (answer.code, answer.out) == (0, "")
+    assert "wrote week.html, as of event" in answer.err
     page = (folder / "week.html").read_text(encoding="utf-8")
+    assert (page.startswith("<!DOCTYPE html>"), page.endswith("</html>\n")) == (True, True)
     (row,) = judged("campaign", "estimate", "week", "-o", "jsonl").rows
     at_once, _, folded = page.partition("<details")
     assert row["sentence"] in at_once
@@ -99,8 +94,7 @@ def test_status_says_the_answer_how_far_and_what_is_next(call):
     at_start = call("campaign", "status", "week")
     assert "0 of 40 judgments; no estimate is possible yet: 10 complete block 1 of 4." in at_start.out
     assert "Next: `activeeval campaign next week --out batch.csv`" in at_start.out
-    oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
-    assert call("campaign", "judge", "week", "--judge", "ann", *oracle, "--limit", 13).code == 0
+    assert call("campaign", "judge", "week", "--judge", "ann", *ORACLE, "--limit", 13).code == 0
     early = call("campaign", "status", "week")
     assert early.err == ""
     assert "13 of 40 judgments, by ann; block 1 of 4 is complete, 7 more complete the next." in early.out
@@ -111,5 +105,5 @@ def test_status_says_the_answer_how_far_and_what_is_next(call):
     )
     assert early.out.replace("\n", " ").startswith(f"{missing} {row['sentence']}")
     assert (row["direction"], row["definition"]) == ("a.run − b.run", "DCG(dcg='exp-log2')@5")
-    assert call("campaign", "judge", "week", "--judge", "ann", *oracle).code == 0
+    assert call("campaign", "judge", "week", "--judge", "ann", *ORACLE).code == 0
     assert " waits" not in call("campaign", "status", "week").out

@@ -39,12 +39,12 @@ def said_by(random, case):
     return says
 
 
-@pytest.mark.parametrize(("policy", "judges_per_item"), [("majority", 1), ("median", 2), ("mean-gain", 2)])
+@pytest.mark.parametrize(("policy", "judges_per_item"), [("majority", 1), ("mean-gain", 2)])
 def test_a_campaign_that_goes_on_is_the_one_made_of_its_whole_log(policy, judges_per_item):
     random = np.random.default_rng(3)
     case = Case(budget=24.0, n=12, policy=policy, judges_per_item=judges_per_item)
     live = state_of(case.store, "week")
-    for _ in range(12):
+    for _ in range(8):
         case.judge("ann", "bob", says=said_by(random, case), upto=int(random.integers(1, 6)))
         if random.random() < 0.3:  # some of what was said is taken back
             stands = state_of(case.store, "week").state.standing
@@ -123,7 +123,7 @@ def test_a_moment_is_the_same_fold_stopped_earlier():
     case.judge("ann", "bob", "cy")
     now = state_of(case.store, "week")
     past = now.before()
-    for seq in range(now.versions[0].seq + len(now.units) + 2, now.as_of + 1, 3):
+    for seq in range(now.versions[0].seq + len(now.units) + 2, now.as_of + 1, 7):
         past.follow(now.log[past.as_of : seq])
         assert figures(past) == figures(state_of(case.store, "week", seq))
 

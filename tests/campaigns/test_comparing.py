@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from campaign_cases import Clock
 
 from activeeval.campaigns import assignments
-from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import CampaignRow, JudgeAnswer, PlaceRow, SampleRow, UnitRow, open_store
 from activeeval.campaigns.top_k_judging import Comparing, compared
 from activeeval.core.errors import InputError, StateError
@@ -22,17 +22,6 @@ VALUES = {
 BEST = {query: sorted((d for q, d in VALUES if q == query), key=lambda d: -VALUES[query, d])[:K] for query in SIZES}
 
 
-class Clock:
-    """A second for each question."""
-
-    def __init__(self):
-        self.now = 1_800_000_000 * SECOND
-
-    def __call__(self):
-        self.now += SECOND
-        return self.now
-
-
 def unit_of(number, query):
     items = [DocumentToJudge(doc, 1.0, {"title": doc.upper()}) for q, doc in VALUES if q == query]
     place = PlaceRow(**ByComparisons(K).shown(query, items)[0]._asdict())
@@ -45,8 +34,8 @@ def clock():
 
 
 @pytest.fixture
-def store(made_url, clock):
-    with open_store(made_url, clock=clock) as opened:
+def store(either_url, clock):
+    with open_store(either_url, clock=clock) as opened:
         units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
         campaign = CampaignRow(name="top", config={"top_k": K}, lease_s=LEASE_S)
         opened.create(campaign, SampleRow(version=1, digest="", payload=b""), units)
@@ -97,20 +86,6 @@ def test_claims_and_submits_find_the_best_of_every_query(store):
     assert {query: list(truth.top) for query, truth in done.truths.items()} == BEST
 
 
-def test_a_scripted_judge_goes_the_same_way(store, tmp_path):
-    answers = [done.event.body for done, _ in judge_all(store, "top", "bob", VALUES)]
-    with open_store(f"sqlite:///{tmp_path}/other", create=True) as other:
-        units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
-        row = CampaignRow(name="top", config={"top_k": K})
-        other.create(row, SampleRow(version=1, digest="", payload=b""), units)
-        item = claimed(other)
-        told = []
-        while item is not None:
-            done, item = assignments.desk_of(other, "top").submit_and_claim(item.token, preferred(better_of(item)))
-            told.append(done.event.body)
-    assert told == answers
-
-
 def test_an_answer_that_is_sent_again_is_stored_once(store):
     item = claimed(store)
     first = submitted(store, item)
@@ -151,14 +126,6 @@ def test_a_query_whose_lease_is_over_goes_to_another_judge_who_begins_anew(store
     submitted(store, his)
     assert compared(store, "top", "bob", K).n_comparisons == 1
     assert compared(store, "top", "ann", K).n_comparisons == 1
-
-
-def test_a_dead_token_does_not_count(store):
-    dead, alive = claimed(store), claimed(store)
-    assert dead.text == alive.text
-    late = submitted(store, dead)
-    assert (late.event.kind, late.event.reason) == ("late", "a later claim took its place")
-    assert submitted(store, alive).event.kind == "preferred"
 
 
 def test_an_answer_renews_the_lease(store, clock):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from campaign_cases import Clock
 
 from activeeval.campaigns.batches import Lease, write_batches
 from activeeval.campaigns.create_and_grow import create
@@ -25,24 +26,13 @@ DAY = 86_400 * 1_000_000
 RUN = [f"q{q} Q0 d{j} {j + 1} {20 - j} A" for q in range(1, 25) for j in range(6)]
 
 
-class Clock:
-    """Microseconds that a test moves on."""
-
-    def __init__(self):
-        self.now = 1_700_000_000_000_000
-
-    def __call__(self):
-        self.now += 1000
-        return self.now
-
-
 @pytest.fixture
 def clock():
     return Clock()
 
 
 @pytest.fixture
-def made(made_url, clock, tmp_path, monkeypatch):
+def made(either_url, clock, tmp_path, monkeypatch):
     """Return a function from rules to a store with the campaign w."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.run").write_text("\n".join(RUN) + "\n")
@@ -51,7 +41,7 @@ def made(made_url, clock, tmp_path, monkeypatch):
     def make(**rules):
         choices = Choices(runs=("a.run",), max_grade=2, seed=1)
         request = SampleRequest(measures=("DCG@5",), budget=Budget.parse("60"))
-        store = open_store(made_url, clock=clock)
+        store = open_store(either_url, clock=clock)
         create(store, "w", draw_for(choices, request).sample, Rules(**rules))
         stores.append(store)
         return store

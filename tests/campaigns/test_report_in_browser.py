@@ -57,15 +57,14 @@ def places_in(page, width, height):
     return json.loads(html.unescape(re.search(r'data-places="([^"]*)"', shown)[1]))
 
 
+@pytest.mark.slow
 def test_answer_picture_and_what_is_next_stand_on_the_first_screen(page):
     places = places_in(page, 1280, 800)
     assert 0 < places["headline"] < places["next"] < 800
     assert 0 < places["picture"] < 800
     assert places["rows"] <= 10
     assert places["wide"] == 0
-
-
-def test_a_phone_scrolls_tables_and_not_the_page(page):
+    # a phone scrolls tables and not the page
     places = places_in(page, 400, 800)
     assert 0 < places["headline"] < places["next"] < 800
     assert places["wide"] == 0

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from patience import PATIENCE_S, until
-from sqlalchemy import event
+from patience import until
 
 from activeeval import QueryPool, Rankings, kNDCG, top_k_grades
 from activeeval.campaigns.label import labelling
@@ -41,13 +42,31 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+ASKED = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--measure", MEASURE)
+
+
 @pytest.fixture
-def drawn(folder, call):
-    """A sample of about half of the queries, with its sheet."""
-    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--measure", MEASURE)
-    told = call("sample", *asked, "--budget", "60%", "--seed", 3, "--out", "s.sample", "--sheet", "s.csv")
-    assert told.code == 0
+def drawn(folder, call, stored):
+    """A sample of about half of the queries, with its sheet; drawn once."""
+    if "top k" not in stored:
+        told = call("sample", *ASKED, "--budget", "60%", "--seed", 3, "--out", "s.sample", "--sheet", "s.csv")
+        assert told.code == 0
+        stored["top k"] = told, (folder / "s.sample").read_bytes(), (folder / "s.csv").read_bytes()
+    told, sample, sheet = stored["top k"]
+    (folder / "s.sample").write_bytes(sample)
+    (folder / "s.csv").write_bytes(sheet)
     return told
+
+
+@pytest.fixture
+def logged(drawn, stored):
+    """The log of a judge of the sample, ann.log, judged once; return what it comes to."""
+    if "ann.log" not in stored:
+        done = compare_all("ann.log")
+        stored["ann.log"] = done, Path("ann.log").read_bytes()
+    done, log = stored["ann.log"]
+    Path("ann.log").write_bytes(log)
+    return done
 
 
 def compare_all(log, turn=relevance, sheet="s.csv", margin=0):
@@ -75,8 +94,7 @@ def test_a_sample_says_what_its_queries_cost(drawn):
     assert "judges find the 3 best of every query, two items at a time" in drawn.err
 
 
-def test_an_oracles_truth_gives_the_estimate_that_its_ranks_give(drawn, call, folder):
-    compare_all("ann.log")
+def test_an_oracles_truth_gives_the_estimate_that_its_ranks_give(logged, call, folder):
     told = call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv", "--preferences", "ann.jsonl")
     assert told.code == 0
     # the log is its own again, and writes what it wrote
@@ -92,8 +110,7 @@ def test_an_oracles_truth_gives_the_estimate_that_its_ranks_give(drawn, call, fo
 
 
 def test_judging_all_queries_gives_the_true_difference(folder, call):
-    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--measure", MEASURE)
-    call("--quiet", "sample", *asked, "--budget", "100%", "--seed", 1, "--out", "s.sample", "--sheet", "s.csv")
+    call("--quiet", "sample", *ASKED, "--budget", "100%", "--seed", 1, "--out", "s.sample", "--sheet", "s.csv")
     compare_all("ann.log")
     call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.jsonl")
     (row,) = call("estimate", "s.sample", "ann.jsonl", "-o", "jsonl").rows
@@ -111,14 +128,20 @@ def test_judging_all_queries_gives_the_true_difference(folder, call):
     assert scored["difference"] == pytest.approx(row["value"], abs=1e-12)
 
 
-def test_a_terminal_asks_resumes_and_undoes(drawn, call, folder, start):
-    process = start("label", "s.csv", "--k", 3, "--log", "bob.log", "--out", "bob.csv", stdin=-1)
-    out, err = process.communicate("1\nnothing\n2\n=\nu\nx1\nq\n", timeout=PATIENCE_S)
-    assert (process.returncode, out) == (0, ""), err
+def test_a_terminal_asks_resumes_and_undoes(drawn, call, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\nnothing\n2\n=\nu\nx1\nq\n"))
+    told = call("label", "s.csv", "--k", 3, "--log", "bob.log", "--out", "bob.csv")
+    assert (told.code, told.out) == (0, ""), told.err
     said = told_to("bob.log")
     assert [body["what"] for body in said] == ["compared", "compared", "compared", "undone", "discarded"]
     assert [body["preferred"] for body in said[:3]] == [said[0]["first"], said[1]["second"], None]
-    assert "1 or 2: this one is better" in err
+    assert "1 or 2: this one is better" in told.err
+    with open_store("sqlite:///bob.log") as store:
+        answers, asked = (
+            [event for event in store.events("bob") if event.kind == kind] for kind in ("preferred", "shown")
+        )
+    assert [event.shown_at for event in answers[:3]] == [event.at for event in asked[:3]]
+    assert all(0 <= event.active_ms <= (event.at - event.shown_at) / 1000 + 1 for event in answers[:3])
     with labelling("s.csv", 3, "bob.log") as work:
         assert work.compared.n_comparisons == 2
         query, thrown = work.ask().query, said[-1]["document"]
@@ -143,21 +166,9 @@ def test_a_log_is_a_campaign_that_is_exported_and_read(drawn, call, folder):
         read("ann.log")
 
 
-def test_answers_carry_when_they_were_asked_and_given(drawn, start):
-    process = start("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv", stdin=-1)
-    assert process.communicate("1\n2\nq\n", timeout=PATIENCE_S)[0] == ""
-    with open_store("sqlite:///ann.log") as store:
-        answers = [event for event in store.events("ann") if event.kind == "preferred"]
-        asked = [event for event in store.events("ann") if event.kind == "shown"]
-    assert [event.shown_at for event in answers] == [event.at for event in asked[:2]]
-    assert all(0 <= event.active_ms <= (event.at - event.shown_at) / 1000 + 1 for event in answers)
-
-
-def test_nothing_that_was_said_is_lost_with_the_process(drawn, folder, start):
-    whole = compare_all("a.log")
+def test_nothing_that_was_said_is_lost_with_the_process(logged, folder, start):
     process = start("label", "s.csv", "--k", 3, "--log", "b.log", "--out", "b.csv", stdin=-1)
-    with labelling("s.csv", 3, "a.log") as work:
-        first = [event.body for event in work._store.events("a") if event.kind == "preferred"][:3]
+    first = told_to("ann.log")[:3]
     for body in first:
         process.stdin.write("1\n" if body["preferred"] == body["first"] else "2\n")
     process.stdin.flush()
@@ -165,8 +176,8 @@ def test_nothing_that_was_said_is_lost_with_the_process(drawn, folder, start):
     process.kill()
     process.communicate()
     assert told_to("b.log") == first
-    assert compare_all("b.log").truths == whole.truths
-    assert told_to("b.log") == told_to("a.log")
+    assert compare_all("b.log").truths == logged.truths
+    assert told_to("b.log") == told_to("ann.log")
 
 
 def stored(log):
@@ -177,31 +188,22 @@ def stored(log):
         return []
 
 
-@pytest.mark.parametrize(
-    "content", [b'{"query": "q0", "kind": "undone"}\n', b"SQLite", b"\0" * 100], ids=["JSON", "head", "zeros"]
-)
-def test_a_file_of_something_else_is_no_log(drawn, call, folder, content):
-    (folder / "x.log").write_bytes(content)
-    told = call("label", "s.csv", "--k", 3, "--log", "x.log", "--out", "x.csv")
-    assert told.code == 1
+def test_a_file_of_something_else_is_no_log(drawn, call, folder):
+    """Neither is what is no file: whatever is cut or grown must be what was read, and zeros have no end."""
     expected = "x.log: is not a log of comparisons, expected a new file or one made by `activeeval label`"
-    assert told.err.splitlines()[-1] == f"activeeval: {expected}"
-    assert (folder / "x.log").read_bytes() == content
-    assert not (folder / "x.csv").exists()
-
-
-@pytest.mark.parametrize("target", ["/dev/zero", "."])
-def test_what_is_no_file_is_no_log(drawn, call, folder, target):
-    """Whatever is cut or grown must be what was read; zeros have no end."""
-    (folder / "x.log").symlink_to(target)
-    told = call("label", "s.csv", "--k", 3, "--log", "x.log", "--out", "x.csv")
-    assert told.code == 1
-    assert "x.log: is not a log of comparisons, expected a new file" in told.err
+    log = folder / "x.log"
+    for content in (b'{"query": "q0", "kind": "undone"}\n', b"SQLite", b"\0" * 100, "/dev/zero", "."):
+        log.write_bytes(content) if isinstance(content, bytes) else log.symlink_to(content)
+        told = call("label", "s.csv", "--k", 3, "--log", "x.log", "--out", "x.csv")
+        assert told.code == 1
+        assert expected in told.err.splitlines()[-1]
+        assert not isinstance(content, bytes) or log.read_bytes() == content
+        assert not (folder / "x.csv").exists()
+        log.unlink()
 
 
 @pytest.mark.parametrize(("k", "change"), [(2, str), (3, lambda text: text.replace(",d1,", ",d77,"))])
-def test_the_log_of_other_documents_or_of_another_k_is_refused(drawn, call, folder, k, change):
-    compare_all("ann.log")
+def test_the_log_of_other_documents_or_of_another_k_is_refused(logged, call, folder, k, change):
     (folder / "t.csv").write_text(change((folder / "s.csv").read_text()))
     told = call("label", "t.csv", "--k", k, "--log", "ann.log", "--out", "x.csv")
     assert told.code == 1
@@ -209,12 +211,11 @@ def test_the_log_of_other_documents_or_of_another_k_is_refused(drawn, call, fold
     assert not (folder / "x.csv").exists()
 
 
-def test_rows_in_another_order_are_the_same_sheet(drawn, folder):
-    done = compare_all("ann.log")
+def test_rows_in_another_order_are_the_same_sheet(logged, folder):
     head, *rows = (folder / "s.csv").read_text().splitlines()
     (folder / "t.csv").write_text("\n".join([head, *reversed(rows)]) + "\n")
     with labelling("t.csv", 3, "ann.log") as work:
-        assert work.compared == done
+        assert work.compared == logged
 
 
 TRUTHS = {
@@ -253,8 +254,7 @@ def test_a_sheet_of_grades_says_nothing_of_ranks(drawn, call, folder, grade):
     assert "g.csv:3: holds a grade, but the 3 best documents get ranks" in told.err
 
 
-def test_two_judges_truths_are_not_mixed(drawn, call, folder):
-    compare_all("ann.log")
+def test_two_judges_truths_are_not_mixed(logged, call, folder):
     compare_all("bob.log", turn=lambda query, doc: -relevance(query, doc))
     for name in ("ann", "bob"):
         call("label", "s.csv", "--k", 3, "--log", f"{name}.log", "--out", f"{name}.csv")
@@ -324,11 +324,9 @@ def test_undo_takes_back_the_last_answer_of_the_query_at_hand(drawn):
     assert compare_all("u.log").truths == compare_all("v.log").truths
 
 
-def test_a_pilot_may_be_told_by_ranks(drawn, call):
-    compare_all("ann.log")
+def test_a_pilot_may_be_told_by_ranks(logged, call):
     call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv")
-    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--measure", MEASURE)
-    told = call("plan", *asked, "--budget", "80%", "--pilot", "s.sample", "--sheet", "ann.csv")
+    told = call("plan", *ASKED, "--budget", "80%", "--pilot", "s.sample", "--sheet", "ann.csv")
     assert told.code == 0, told.err
     assert "the pilot's variance around" in told.err
 
@@ -349,24 +347,6 @@ def test_grades_and_ranks_are_not_mixed(call, folder, options, code, problem):
     assert told.code == code
     assert problem in told.err
     assert not (folder / "s.sample").exists()
-
-
-def test_a_full_disk_takes_no_answer(drawn, folder):
-    """A file of SQLite that may have no further page."""
-    with labelling("s.csv", 3, "full.log") as work:
-        question = work.ask()
-        engine = work._store._database._engine
-        pages = int(engine.connect().exec_driver_sql("PRAGMA page_count").scalar())
-        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count={pages}"))
-        with pytest.raises(StateError, match=r"full\.log: the disk is full; nothing of this was stored"):
-            work.discard(question.first, 10**9) and [work.prefer(work.ask().first) for _ in range(500)]
-        refused = work.ask()
-        n_before = work.compared.n_comparisons
-    with labelling("s.csv", 3, "full.log") as work:
-        assert (work.ask().first, work.ask().second) == (refused.first, refused.second)
-        assert work.compared.n_comparisons == n_before
-        work.prefer(refused.first)
-        assert work.compared.n_comparisons == n_before + 1
 
 
 def test_score_takes_documents_thrown_out_and_refuses_a_short_truth(folder, call):

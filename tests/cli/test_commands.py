@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -49,7 +50,7 @@ def report(call):
 # calibration
 
 
-@pytest.mark.parametrize("measure", ["DCG@5", "ERR@5", "AP"])
+@pytest.mark.parametrize("measure", ["ERR@5", "AP"])
 def test_figures_of_both_models(report, measure):
     figures, bins = report(*TRAINED, "--measure", measure)
     assert list(figures) == ["with factor", "without factor"]
@@ -98,7 +99,6 @@ def test_of_a_comparison(call, report):
 @pytest.mark.parametrize(
     "options",
     [
-        (*LETOR, "--model", "uniform:no-factor"),
         (*TRAINED, "--model", "forest:no-factor"),
         (*LETOR, "--model", "probs=a.probs.csv"),
         (*TRAINED, "--model", "uniform:no-factor"),
@@ -171,16 +171,6 @@ def test_a_scale_above_the_measure_is_refused_as_simulate_does(call):
     assert call("--quiet", "calibration", *LETOR, "--measure", "ERR(max_rel=5)").code == 0
 
 
-@pytest.mark.parametrize("form", ["text", "tsv"])
-def test_calibration_in_every_format(call, form):
-    answer = call("--quiet", "calibration", *TRAINED, "-o", form)
-    assert (answer.code, answer.err) == (0, "")
-    assert all(figure in answer.out for figure in FIGURES)
-    lines = answer.out.splitlines()
-    if form == "tsv":
-        assert {line.count("\t") for line in lines} == {lines[0].count("\t")}
-
-
 @pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_report_and_a_model_of_its_data_alone(call):
     reports = [
@@ -221,34 +211,28 @@ def test_a_scale_and_a_seed_end_on_the_command_line_where_they_do_in_the_library
     assert SEED.max == LARGEST_SEED
 
 
-SEEDED = {
-    "sample": ("sample", "--run", "a.run", "--max-grade", 3, "--budget", 20, "--out", "x.sample", "--sheet", "x.csv"),
-    "create": ("campaign", "create", "x", "--run", "a.run", "--max-grade", 3, "--budget", 20),
-}
+DRAWN = ("--run", "a.run", "--max-grade", 3, "--budget", 20)
+SAMPLE = ("sample", *DRAWN, "--out", "x.sample", "--sheet", "x.csv")
 
 
 def test_the_largest_seed_draws_a_sample_that_is_read_again(call):
-    assert call(*SEEDED["sample"], "--seed", LARGEST_SEED).code == 0
+    assert call(*SAMPLE, "--seed", LARGEST_SEED).code == 0
     judge_file("x.csv")
     assert call("estimate", "x.sample", "x.csv").code == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("estimate", "x.sample", "pipe.csv"),
-        ("sample", "--run", "a.run", "--max-grade", "3", "--budget", "20", "--out", "y.sample", "--sheet", "pipe.csv"),
-        ("campaign", "next", "w", "--out", "s.csv", "--judge", "ann", "--judge", "bob"),
-    ],
-)
-def test_a_pipe_in_the_place_of_a_sheet_is_refused(call, folder, words):
-    call(*SEEDED["sample"])
-    call("campaign", "create", "w", *SEEDED["create"][3:])
+def test_a_pipe_in_the_place_of_a_sheet_is_refused(call, folder):
+    """Whoever opens a pipe waits for the other end: an alarm ends that."""
+    call(*SAMPLE)
+    call("campaign", "create", "w", *DRAWN)
     os.mkfifo("pipe.csv")
     os.mkfifo("s-bob.csv")
-    # a process of its own, as whoever opens a pipe waits for the other end
-    words = [sys.executable, "-m", "activeeval", *words]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert re.search(r"(pipe|s-bob)\.csv: is a pipe, expected a file", done.stderr)
+    drawn = ("sample", *DRAWN, "--out", "y.sample", "--sheet", "pipe.csv")
+    sheets = ("campaign", "next", "w", "--out", "s.csv", "--judge", "ann", "--judge", "bob")
+    signal.alarm(PATIENCE_S)
+    for words in (("estimate", "x.sample", "pipe.csv"), drawn, sheets):
+        done = call(*words)
+        assert (done.code, done.out) == (1, "")
+        assert re.search(r"(pipe|s-bob)\.csv: is a pipe, expected a file", done.err)
+    signal.alarm(0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -66,23 +64,17 @@ def test_no_export_of_a_campaign_holds_a_formula_and_all_are_read_back(call):
     assert len(csv_rows("weights.csv")) == 40
 
 
-def test_what_is_shown_moves_no_cursor_and_turns_no_letters(folder):
+def test_what_is_shown_moves_no_cursor_and_turns_no_letters(call):
     pairs = [f"{q}{code},d{k}" for q in ("q1", "q2") for k, code in enumerate(CODES)]
     write_lines(Path("c.csv"), ["query_id,doc_id,relevance", *(f"{pair},1" for pair in pairs)])
     write_lines(Path("r.csv"), ["query_id,doc_id,score", *(f"{pair},1" for pair in pairs)])
     for form in ("text", "md", "latex"):
-        done = subprocess.run(
-            [sys.executable, "-m", "activeeval", "score", "c.csv", "r.csv", "P@1", "-q", "-o", form],
-            capture_output=True,
-            check=True,
-        )
-        assert not UNSEEN.search(done.stdout.decode()), form
-        assert "\\" in done.stdout.decode()
-    lost = subprocess.run(
-        [sys.executable, "-m", "activeeval", "score", "c.csv", "d\x1b[2J.run", "P@1"], capture_output=True, check=False
-    )
-    assert lost.returncode == 1
-    assert not UNSEEN.search(lost.stderr.decode())
+        done = call("score", "c.csv", "r.csv", "P@1", "-q", "-o", form)
+        assert not UNSEEN.search(done.out + done.err), form
+        assert "\\" in done.out
+    lost = call("score", "c.csv", "d\x1b[2J.run", "P@1")
+    assert lost.code == 1
+    assert not UNSEEN.search(lost.err)
 
 
 def test_what_people_and_other_tools_are_given_of_a_campaign_moves_no_cursor(call):

@@ -36,19 +36,14 @@ def names_lines(out, names):
     assert third.startswith(f"{names[0]} ")
 
 
-@pytest.fixture(params=NAMES.values(), ids=NAMES)
-def named(request):
-    return request.param
-
-
 @pytest.fixture
 def oracle(folder):
     pairs = [(f"q{q}", f"d{j}") for q in [*range(1, 41), "X"] for j in range(30)]
     return write_lines(folder / "all.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in pairs])
 
 
-def test_names_go_from_the_sample_to_its_answers(call, named):
-    options, names = named
+@pytest.mark.parametrize(("options", "names"), NAMES.values(), ids=NAMES)
+def test_names_go_from_the_sample_to_its_answers(call, options, names):
     assert call("sample", *TWO, *options, *MEASURES, "--budget", "60%", *files("d.csv")).code == 0
     sample, _ = read_sample("d.csv.sample.npz")
     assert sample.systems == names
@@ -63,8 +58,8 @@ def test_names_go_from_the_sample_to_its_answers(call, named):
     assert read_sample("e.csv.sample.npz")[0].systems == names
 
 
-def test_names_of_a_sample_are_those_of_the_gate(call, named):
-    options, names = named
+def test_names_of_a_sample_are_those_of_the_gate(call):
+    options, names = NAMES["by name"]
     call("sample", *TWO, *options, *MEASURES, "--budget", "60%", *files("d.csv"))
     judge_file("d.csv")
     given = ("--sample", "d.csv.sample.npz", "--sheet", "d.csv", "-o", "jsonl")
@@ -75,8 +70,8 @@ def test_names_of_a_sample_are_those_of_the_gate(call, named):
     assert [row["value"] for row in forth] == [-row["value"] for row in back]
 
 
-def test_names_go_into_a_campaign(call, oracle, named):
-    options, names = named
+def test_names_go_into_a_campaign(call, oracle):
+    options, names = NAMES["by name"]
     made = call("campaign", "create", "w", *TWO, *options, *MEASURES, "--budget", "60%", "--seed", 3)
     assert made.code == 0, made.err
     assert call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle).code == 0
@@ -87,8 +82,8 @@ def test_names_go_into_a_campaign(call, oracle, named):
     names_lines(call("campaign", "estimate", "w").out, names)
 
 
-def test_names_may_be_told_to_what_has_no_sample(call, named):
-    options, names = named
+def test_names_may_be_told_to_what_has_no_sample(call):
+    options, names = NAMES["by name"]
     judged = ("--qrels", "q.qrels", "--unjudged", "irrelevant", "--measure", "DCG@5")
     is_named(json_rows(call("compare", "b.run", "a.run", *options, *judged, "-o", "jsonl").out)[0], names, "DCG@5")
     (row,) = call("score", "q.qrels", "a.run", "DCG@5", "--versus", "b.run", *options, "-o", "jsonl").rows

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from browsers import chromium_with
 from campaign_cases import Case
+from campaigns.store.store_cases import make_campaign
 from starlette.testclient import TestClient
 
 from activeeval.campaigns.pair_desk import page_desk
+from activeeval.web import app as application
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
@@ -16,6 +19,10 @@ from activeeval.web.settings import Guidelines, ServedCampaign, ServerSettings
 
 BASE = "http://127.0.0.1:8347"
 SECOND = 1_000_000
+QUIETLY = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
 
 
 def texts_for(pairs):
@@ -66,11 +73,80 @@ class Site:
         return [event for event in self.store.events("week") if event.kind == "judged"]
 
 
+class Plain:
+    """A campaign of units that a test names, in a store that it opens."""
+
+    def __init__(self, store, units=None, door=None, **options):
+        self.store = store
+        make_campaign(store, units, **options)
+        door = door or ServerSettings(host="127.0.0.1", port=8347)
+        self.served = ServedCampaign(store=store, desk=page_desk(store, "night", {}), door=door)
+        self.app = make_app(self.served)
+
+    def at(self, name="ann", role="judge"):
+        browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
+        come_in(browser, invited(self.served, role, name), follow_redirects=False)
+        return browser
+
+
+@pytest.fixture(scope="session", autouse=True)
+def routes_made_once():
+    """Let an application have the routes of the first one: to make them takes most of the time of making a site."""
+    add, made = application._add_all, {}
+
+    def add_made(app, part, *, is_described):
+        n = len(app.router.routes)
+        if id(part) not in made:
+            add(app, part, is_described=is_described)
+            made[id(part)] = app.router.routes[n:]
+        else:
+            app.router.routes.extend(made[id(part)])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(application, "_add_all", add_made)
+        yield
+
+
 @pytest.fixture
 def site():
     made = Site()
     yield made
     made.desk.reading.wait()
+
+
+@pytest.fixture(scope="session")
+def shared():
+    from web.elsewhere_site import Elsewhere
+
+    made = Elsewhere()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def elsewhere(shared):
+    """The site, as honest as it was made."""
+    honest = {"signs": shared.key, "header": {"alg": "RS256", "kid": "first"}, "token_of": shared.token_of}
+    honest |= {"says": {}, "grants": {}, "about": {}, "userinfo": {}, "status": 200, "answer": None, "key": shared.key}
+    vars(shared).update(honest, asked=[])
+    yield shared
+    vars(shared).update(honest)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Return a browser; one for all tests, as starting it takes a second."""
+    with chromium_with(*QUIETLY) as browser:
+        yield browser
+
+
+@pytest.fixture
+def live():
+    """Return a site behind a server."""
+    from web.live_sites import Live
+
+    with Live() as made:
+        yield made
 
 
 def item_of(page):

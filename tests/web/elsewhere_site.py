@@ -7,6 +7,7 @@ import hashlib
 import json
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -15,8 +16,14 @@ import pytest
 pytest.importorskip("authlib")
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
+from web.conftest import Site
+
+from activeeval.web.app import make_app
+from activeeval.web.oidc import Oidc
+from activeeval.web.provider import Provider
 
 CLIENT, SECRET = "activeeval-here", "a secret of the client"
+START = "/sign-in/elsewhere"
 
 
 class Elsewhere:
@@ -102,3 +109,40 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def known_at(elsewhere, **options):
+    people = {"leads": {"zoe@example.org": "zoe"}, "judges": {"ann@example.org": "ann"}} | options
+    return Oidc(issuer=elsewhere.issuer, client=CLIENT, secret=SECRET, **people)
+
+
+class AtSite(Site):
+    """A site whose people sign in elsewhere."""
+
+    def __init__(self, elsewhere, door=None, **options):
+        super().__init__(door=door)
+        self.served = replace(self.served, provider=Provider(known_at(elsewhere, **options)))
+        self.app = make_app(self.served)
+
+
+def went(site, browser):
+    """Return the address at the other site to which somebody is sent."""
+    response = browser.get(START, follow_redirects=False)
+    assert response.status_code == 303
+    return response.headers["location"]
+
+
+def came_back(site, elsewhere, browser=None, **beside):
+    """Return what is answered to somebody who signs in elsewhere and comes back."""
+    browser = browser or site.browser()
+    back = elsewhere.authorized(went(site, browser))
+    return browser.get(back + "".join(f"&{name}={value}" for name, value in beside.items()), follow_redirects=False)
+
+
+def is_refused(site, response, status=400):
+    """Whether a sentence is said, and nobody has come in."""
+    assert response.status_code == status, response.text
+    assert 'role="alert"' in response.text
+    assert not [row for row in site.store.access("week").rows() if row.kind == "session"]
+    assert site.served.cookie not in response.cookies
+    return True

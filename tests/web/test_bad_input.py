@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import pwd
+import contextlib
 import sqlite3
-import tempfile
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import pytest
 from campaign_cases import Clock
-from campaigns.store.disks import Disk
-from campaigns.store.store_cases import make_campaign
-from starlette.testclient import TestClient
-from web.conftest import BASE, SECOND, answer, come_in, item_of
+from web.conftest import SECOND, Plain, answer, item_of
 
 from activeeval.campaigns.create_and_grow import redraw
-from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
-from activeeval.web.app import make_app
-from activeeval.web.people import invited
-from activeeval.web.settings import ServedCampaign, ServerSettings
 
 PART = {"HX-Request": "true"}
 TURNED = "שלום \u202eevil\u202c 👩‍👩‍👧 مرحبا"
-
-
-class Plain:
-    """A campaign of units that a test names, in a store that it opens."""
-
-    def __init__(self, store, units=None, **options):
-        self.store = store
-        make_campaign(store, units, **options)
-        self.served = ServedCampaign(
-            store=store, desk=page_desk(store, "night", {}), door=ServerSettings(host="127.0.0.1", port=8347)
-        )
-        self.app = make_app(self.served)
-
-    def at(self, name="ann", role="judge"):
-        browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
-        come_in(browser, invited(self.served, role, name), follow_redirects=False)
-        return browser
 
 
 def unit_of(n_items, **text):
@@ -78,27 +50,6 @@ def test_one_grade_is_one_button():
     assert (
         browser.post("/judge/answer", data={"token": item_of(browser.get("/judge"))[2], "grade": 1}).status_code == 422
     )
-
-
-def test_a_query_with_500_items_is_judged_item_by_item():
-    site = Plain(open_store("sqlite://", create=True), [unit_of(500, title="t")])
-    browser, seen = site.at(), set()
-    page = browser.get("/judge")
-    assert "500 items left" in page.text
-    for _ in range(20):
-        seen.add(item_of(page)[1])
-        page = browser.post("/judge/answer", data={"token": item_of(page)[2], "grade": 1}, headers=PART)
-    assert len(seen) == 20
-    assert "480 items left" in page.text
-    site.served.desk.reading.wait()
-
-
-def test_an_expired_invite_says_whom_to_ask(site):
-    link = invited(site.served, "judge", "ann")
-    site.case.clock.now += 8 * 86_400 * SECOND
-    refused = site.browser().get(link)
-    assert refused.status_code == 410
-    assert "Ask its sender for a new one" in refused.text
 
 
 def test_a_top_up_in_the_middle_takes_nothing_from_whoever_judges(site):
@@ -157,79 +108,16 @@ def refused(browser, page):
     return form
 
 
-def test_a_store_that_is_locked_takes_the_answer_once_it_is_free(on_disk):
+def test_a_store_that_is_locked_or_gone_takes_the_answer_once_it_is_there(on_disk):
     site, path = on_disk
     browser = site.at()
     page = browser.get("/judge")
-    with sqlite3.connect(path, isolation_level=None) as other:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        form = refused(browser, page)
+        refused(browser, page)
         other.execute("ROLLBACK")
-    other.close()
-    assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
-    assert [event.kind for event in site.store.events("night")].count("judged") == 1
-
-
-def test_a_store_that_is_gone_takes_the_answer_once_it_is_back(on_disk):
-    site, path = on_disk
-    browser = site.at()
-    page = browser.get("/judge")
     path.rename(path.with_suffix(".away"))
     form = refused(browser, page)
     path.with_suffix(".away").rename(path)
     assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
-
-
-@contextmanager
-def read_only(path):
-    """Let a file be read alone: root, who may all the same, is nobody meanwhile, in all threads."""
-    with ExitStack() as stack:
-        files = [each for each in path.parent.iterdir() if each.name.startswith(path.name)]
-        for place, mode in [*((each, 0o444) for each in files), (path.parent, 0o555)]:
-            stack.callback(place.chmod, place.stat().st_mode)
-            place.chmod(mode)
-        if os.geteuid() == 0:
-            stack.callback(os.seteuid, 0)
-            os.seteuid(pwd.getpwnam("nobody").pw_uid)
-        yield
-
-
-@pytest.fixture
-def open_disk():
-    """Return a site on a file in a folder that every user gets to: those of pytest are closed."""
-    with tempfile.TemporaryDirectory(prefix="activeeval-") as folder:
-        Path(folder).chmod(0o755)
-        path = Path(folder) / "night.activeeval"
-        site = Plain(open_store(f"sqlite:///{path}", create=True, clock=Clock(), wait_s=0.2))
-        yield site, path
-        site.store.close()
-
-
-def test_a_store_that_may_only_be_read_takes_the_answer_once_it_may_be_written(open_disk):
-    site, path = open_disk
-    browser = site.at()
-    page = browser.get("/judge")
-    assert browser.get("/nowhere").status_code == 404  # the page of refusals is read before nobody may
-    site.store.close()  # what was opened before may be written all the same
-    with read_only(path):
-        form = refused(browser, page)
-        assert browser.get("/judge").status_code == 503
-    site.store.close()
-    assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
     assert [event.kind for event in site.store.events("night")].count("judged") == 1
-
-
-def test_a_store_that_is_full_takes_the_answer_once_there_is_room(tmp_path):
-    disk = Disk(tmp_path / "disk", "2m")
-    try:
-        site = Plain(open_store(f"sqlite:///{disk.folder}/night.activeeval", create=True, wait_s=0.2))
-        browser = site.at()
-        page = browser.get("/judge")
-        disk.fill()
-        form = refused(browser, page)
-        disk.make_room()
-        assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
-        assert [event.kind for event in site.store.events("night")].count("judged") == 1
-        site.store.close()
-    finally:
-        disk.remove()

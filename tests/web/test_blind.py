@@ -11,11 +11,11 @@ def test_no_byte_of_a_judges_pages_names_what_a_judge_must_not_know():
     site = Site(method="depth", judges_per_item=2, policy="median")
     bob, received = site.at("bob"), []
     page = bob.get("/judge")
-    for _ in range(30):
+    for _ in range(16):
         page = answer(bob, page, 2, note="bob remarks this")
     ann = site.at("ann")
     page = ann.get("/judge")
-    while "data-doc-id" in page.text and len(received) < 60:
+    while "data-doc-id" in page.text and len(received) < 24:
         received.append(page.text)
         page = answer(ann, page, 1)
         site.desk.reading.wait()

@@ -28,11 +28,6 @@ def test_a_lead_closes_and_opens(site):
     assert site.store.verify("week") == []
 
 
-def test_a_judge_may_not(site):
-    assert site.at().post("/lead/close").status_code == 403
-    assert site.at().post("/lead/open").status_code == 403
-
-
 def test_what_is_judged_to_its_end_has_nothing_to_close(site):
     site.case.judge("ann")
     with pytest.raises(StateError, match="no item is open"):

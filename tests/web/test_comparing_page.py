@@ -104,15 +104,6 @@ def test_undo_goes_back_and_back(pairs):
     assert "nothing to take back" in browser.post("/judge/undo").text
 
 
-def test_a_document_is_thrown_out(pairs):
-    browser = pairs.at()
-    page = browser.get("/judge")
-    out = pair_of(page)[1][0]
-    page = prefer(browser, page, discard=out)
-    assert out not in pair_of(page)[1] or pair_of(page)[0] != "q1"
-    assert pairs.preferred[0].body == {"what": "discarded", "document": out}
-
-
 def test_what_was_not_asked_is_refused_and_what_is_anothers_is_not_there(pairs):
     ann, bob = pairs.at(), pairs.at("bob")
     page = ann.get("/judge")
@@ -124,18 +115,6 @@ def test_what_was_not_asked_is_refused_and_what_is_anothers_is_not_there(pairs):
     assert ann.get(f"/judge/document/{token}/99").status_code == 404
     assert ann.get(f"/judge/document/{token}/0").status_code == 200
     assert pairs.preferred == []
-
-
-def test_programs_compare_too(pairs):
-    token = pairs.store.access("top").issue("token", "judge", "ann")
-    program = TestClient(pairs.app, base_url=BASE, headers={"Authorization": f"Bearer {token}"})
-    item = program.post("/api/campaigns/top/claim", json={}).json()
-    while item:
-        docs = [document["doc_id"] for document in item["text"]["documents"]]
-        best = max(docs, key=lambda doc: VALUES[item["query_id"], doc])
-        body = {"token": item["token"], "preferred": best, "then_claim": True}
-        item = program.post("/api/campaigns/top/submit", json=body).json()["next"]
-    assert len(compared(pairs.store, "top", "ann", K).truths) == 3
 
 
 def test_much_better_is_kept_with_a_note(pairs):

@@ -105,54 +105,19 @@ def test_what_is_said_of_controls_never_counts_and_is_told_of_each_judge(known):
     assert str(rows["known"].share) in lead
     mixed.store.train("week", "ann", "first", 1, 1)
     told = summary(mixed.store, "week")
-    html, markdown, data = (campaign_text(told, suffix) for suffix in (".html", ".md", ".json"))
-    for page in (html, markdown):
-        assert "Training and controls" in page
-        for cells in (
-            ("began with", "1 of 1", "20.7% to 100.0%"),
-            ("known, among the others", "2 of 6", "9.7% to 70.0%"),
-        ):
-            assert all(cell in page for cell in cells)
+    html, data = (campaign_text(told, suffix) for suffix in (".html", ".json"))
+    for cell in ("Training and controls", "began with", "1 of 1", "20.7% to 100.0%", "2 of 6", "9.7% to 70.0%"):
+        assert cell in html
     share = {"right": 2, "n": 6, "low": rows["known"].share.low, "high": rows["known"].share.high}
     assert {"judge": "ann", "what": "known", "share": share, "n_skipped": 0} in json.loads(data)["checked"]["controls"]
-    assert [row["share"]["right"] for row in json.loads(data)["checked"]["training"]] == [1]
     assert "Training and controls" not in campaign_text(summary(plain.store, "week"), ".html")
     assert mixed.store.verify("week") == []
     mixed.store.rebuild("week")
 
 
-def test_a_control_is_reloaded_corrected_put_off_and_said_to_be_beyond_judging(known):
-    site = controlled_site(rate=0.5, known=known)
-    browser = site.at()
-    page, n = browser.get("/judge"), 0
-    says = ({"grade": "2"}, {"cannot": "1", "reason": "blank"}, {"later": "1"})
-    while n < len(says):
-        query, doc, token = item_of(page)
-        if not doc.startswith("d90"):
-            page = answer(browser, page)
-            continue
-        page = browser.get("/judge")
-        assert item_of(page)[:2] == (query, doc)
-        assert item_of(page)[2] != token
-        assert browser.post("/judge/renew", data={"token": item_of(page)[2]}).status_code == 204
-        assert browser.get(f"/judge/document/{token}").text == "Some text."
-        form = {"token": token, **says[n]}
-        kinds = ("judged", "cannot", "deferred")
-        page = browser.post("/judge/answer", data=form)
-        assert page.url.query == f"said={kinds[n]}".encode()
-        assert browser.post("/judge/answer", data=form).status_code == 200
-        n += 1
-    seq = next(event.seq for event in site.store.events("week") if event.kind == "checked")
-    assert browser.get(f"/judge/answers/{seq}").status_code == 200
-    browser.post(f"/judge/answers/{seq}", data={"grade": "0"})
-    (row,) = controlled(state_of(site.store, "week").state.checks)
-    assert (row.share.n, row.n_skipped) == (1, 2)
-    assert site.store.verify("week") == []
-
-
 def test_what_is_put_off_comes_again_in_its_turn_whatever_it_is(known):
     """Catches a control that never comes back, or comes at another time than an item that was put off."""
-    site = controlled_site(rate=0.3, known=known)
+    site = controlled_site(rate=0.3, known=known, n=12, budget=24.0)
     browser, seen, answers = site.at(), set(), []
     page = browser.get("/judge")
     while "data-doc-id" in page.text:
@@ -190,8 +155,7 @@ def test_of_every_so_many_one_is_a_control():
     assert due != [n for n in range(2000) if controls.is_due("bob", n)]
 
 
-@pytest.mark.parametrize("rate", [0.05, 0.2, 0.5])
-@pytest.mark.parametrize("n_known", [0, 1, 40])
+@pytest.mark.parametrize(("rate", "n_known"), [(0.05, 0), (0.2, 1), (0.5, 40), (0.5, 0)])
 def test_what_is_left_is_what_comes(rate, n_known):
     """Against a judge who goes on, place by place: what is seen falls by one with every answer."""
     for seed in range(30):
@@ -211,13 +175,6 @@ def test_what_is_left_is_what_comes(rate, n_known):
 def test_a_rate_that_is_none_is_refused(rate):
     with pytest.raises(InputError, match="more than 0 % and at most 50 %"):
         Controls(rate=rate)
-
-
-def test_known_items_without_ids_are_refused(tmp_path):
-    path = tmp_path / "known.csv"
-    path.write_text("query,grade\njaguar,1\n")
-    with pytest.raises(InputError, match="needs query_id and doc_id"):
-        Controls(rate=0.1, known=read_known(str(path), 2))
 
 
 def two_tabs(site, says_first, says_then):
@@ -249,7 +206,7 @@ def plain(told):
     return sorted({tuple((status, extra.sub("", text or "")) for status, text in rows) for rows in told})
 
 
-@pytest.mark.parametrize("says_then", [{"grade": 1}, {"grade": 2}, {"later": 1}])
+@pytest.mark.parametrize("says_then", [{"grade": 2}, {"later": 1}])
 def test_two_tabs_are_told_the_same_of_a_control_as_of_an_item(known, says_then):
     site = controlled_site(rate=0.4, known=known)
     told = two_tabs(site, {"grade": 1}, says_then)
@@ -261,7 +218,7 @@ def test_two_tabs_are_told_the_same_of_a_control_as_of_an_item(known, says_then)
 
 def test_the_numbers_of_events_are_those_of_items(known):
     """Catches a lease that begins again without an event, and an answer that takes more or fewer of them."""
-    site = controlled_site(known=known)
+    site = controlled_site(known=known, n=12, budget=24.0)
     browser, steps = site.at(), {"control_shown": set(), "shown": set()}
     page, last = browser.get("/judge"), site.store.last_seq("week")
     while "data-doc-id" in page.text:
@@ -323,9 +280,3 @@ def test_what_programs_are_told_does_not_move_with_an_answer(known):
     assert (False, True) in told["control_shown"]
     assert told["control_shown"] | told["shown"] == {(False, True), (True, False)}
     site.desk.reading.wait()
-
-
-def test_status_is_that_of_the_moment_where_no_controls_are(site):
-    program = site.program()
-    answer(site.at(), site.at().get("/judge"))
-    assert program.get("/api/campaigns/week/status").json()["judged"] == 1

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
-import json
 import logging
-from base64 import urlsafe_b64encode
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from web.conftest import Site, item_of
-from web.elsewhere_site import CLIENT, SECRET, Elsewhere
+from web.elsewhere_site import CLIENT, SECRET, START, AtSite, came_back, is_refused, went
 
 from activeeval.campaigns.store import sign_ins
 from activeeval.core.errors import InputError
@@ -22,38 +19,6 @@ from activeeval.web.provider import Provider, derived
 from activeeval.web.settings import ServerSettings
 
 MINUTE = 60 * 1_000_000
-START = "/sign-in/elsewhere"
-
-
-@pytest.fixture(scope="module")
-def shared():
-    made = Elsewhere()
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def elsewhere(shared):
-    """The site, as honest as it was made."""
-    honest = {"signs": shared.key, "header": {"alg": "RS256", "kid": "first"}, "token_of": shared.token_of}
-    honest |= {"says": {}, "grants": {}, "about": {}, "userinfo": {}, "status": 200, "answer": None, "key": shared.key}
-    vars(shared).update(honest, asked=[])
-    yield shared
-    vars(shared).update(honest)
-
-
-def known_at(elsewhere, **options):
-    people = {"leads": {"zoe@example.org": "zoe"}, "judges": {"ann@example.org": "ann"}} | options
-    return Oidc(issuer=elsewhere.issuer, client=CLIENT, secret=SECRET, **people)
-
-
-class AtSite(Site):
-    """A site whose people sign in elsewhere."""
-
-    def __init__(self, elsewhere, door=None, **options):
-        super().__init__(door=door)
-        self.served = replace(self.served, provider=Provider(known_at(elsewhere, **options)))
-        self.app = make_app(self.served)
 
 
 @pytest.fixture
@@ -61,29 +26,6 @@ def site(elsewhere):
     made = AtSite(elsewhere)
     yield made
     made.desk.reading.wait()
-
-
-def went(site, browser):
-    """Return the address at the other site to which somebody is sent."""
-    response = browser.get(START, follow_redirects=False)
-    assert response.status_code == 303
-    return response.headers["location"]
-
-
-def came_back(site, elsewhere, browser=None, **beside):
-    """Return what is answered to somebody who signs in elsewhere and comes back."""
-    browser = browser or site.browser()
-    back = elsewhere.authorized(went(site, browser))
-    return browser.get(back + "".join(f"&{name}={value}" for name, value in beside.items()), follow_redirects=False)
-
-
-def is_refused(site, response, status=400):
-    """Whether a sentence is said, and nobody has come in."""
-    assert response.status_code == status, response.text
-    assert 'role="alert"' in response.text
-    assert not [row for row in site.store.access("week").rows() if row.kind == "session"]
-    assert site.served.cookie not in response.cookies
-    return True
 
 
 def test_a_lead_signs_in_and_everything_is_asked_for_as_it_should_be(site, elsewhere):
@@ -166,99 +108,6 @@ def test_a_session_is_new_and_the_one_before_it_ends(site, elsewhere):
     assert [access.person_of("session", secret) is not None for secret in secrets] == [False, False, True]
 
 
-NOW = 1_600_000_000
-LIES = {
-    "another issuer": {"says": {"iss": "https://evil.example"}},
-    "another audience": {"says": {"aud": "another client"}},
-    "no audience": {"says": {"aud": None}},
-    "two audiences without a party": {"says": {"aud": [CLIENT, "another"]}},
-    "another party": {"says": {"aud": [CLIENT, "another"], "azp": "another"}},
-    "expired": {"says": {"exp": NOW}},
-    "expires never": {"says": {"exp": None}},
-    "expires at no time": {"says": {"exp": "soon"}},
-    "issued in the future": {"says": {"iat": 4_000_000_000}},
-    "not yet good": {"says": {"nbf": 4_000_000_000}},
-    "another nonce": {"says": {"nonce": "of another sign-in"}},
-    "no nonce": {"says": {"nonce": None}},
-    "nobody": {"says": {"sub": None}},
-    "another access token": {"says": {"at_hash": "bm90IGl0"}},
-}
-
-
-@pytest.mark.parametrize("lie", LIES)
-def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(site, elsewhere, lie, caplog):
-    vars(elsewhere).update(LIES[lie])
-    assert is_refused(site, came_back(site, elsewhere))
-    assert "is not valid" in came_back(site, elsewhere).text
-    assert "ID token" in caplog.text
-    assert SECRET not in caplog.text
-    assert "code-" not in caplog.text
-
-
-def by_hand(claims, header, key=b""):
-    """Return a token that is signed with a secret, or not at all."""
-    parts = [urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in (header, claims)]
-    signature = hmac.digest(key, b".".join(parts), "sha256") if key else b""
-    return b".".join([*parts, urlsafe_b64encode(signature).rstrip(b"=")]).decode()
-
-
-def with_a_secret(key):
-    return lambda claims: by_hand(claims, {"alg": "HS256", "kid": "first"}, key)
-
-
-FORGED = {
-    "another key": lambda site: vars(site).update(signs=site.stranger),
-    "a key that nobody knows": lambda site: vars(site).update(header={"alg": "RS256", "kid": "second"}),
-    "no signature": lambda site: vars(site).update(token_of=lambda claims: by_hand(claims, {"alg": "none"})),
-    "the public key as a secret": lambda site: vars(site).update(
-        token_of=with_a_secret(site.key.as_pem(private=False))
-    ),
-    "the client's secret": lambda site: vars(site).update(token_of=with_a_secret(SECRET.encode())),
-    "no token": lambda site: vars(site).update(token_of=lambda claims: ""),
-    "no JSON": lambda site: vars(site).update(token_of=lambda claims: "a.b.c"),
-    "many dots": lambda site: vars(site).update(token_of=lambda claims: "." * 1000),
-}
-
-
-@pytest.mark.parametrize("forgery", FORGED)
-def test_a_token_that_the_site_has_not_signed_lets_nobody_in(site, elsewhere, forgery):
-    FORGED[forgery](elsewhere)
-    assert is_refused(site, came_back(site, elsewhere))
-
-
-def test_a_changed_token_lets_nobody_in(site, elsewhere):
-    honest = elsewhere.token_of
-
-    def changed(claims):
-        _, body, _ = honest(claims | {"email": "zoe@example.org"}).split(".")
-        head, _, signature = honest(claims).split(".")
-        return f"{head}.{body}.{signature}"
-
-    elsewhere.says, elsewhere.token_of = {"email": "eve@example.org"}, changed
-    assert is_refused(site, came_back(site, elsewhere))
-
-
-UNKNOWN = {
-    "nobody here": ({"email": "eve@example.org"}, "has no access to this campaign"),
-    "an address that nobody verified": ({"email_verified": False}, "has not verified"),
-    "an address of which nothing is said": ({"email_verified": None}, "has not verified"),
-    "verified in words": ({"email_verified": "yes"}, "has not verified"),
-    "no address": ({"email": ""}, "did not send your"),
-    "an address that is none": ({"email": ["zoe@example.org"]}, "did not send your"),
-    "letters that look alike": ({"email": "zoe@example.or\u0261"}, "has no access to this campaign"),
-    "markup": ({"email": "<img src=x onerror=alert(1)>@example.org"}, "has no access to this campaign"),
-}
-
-
-@pytest.mark.parametrize("who", UNKNOWN)
-def test_who_is_nobody_here_is_told_so_in_a_sentence(site, elsewhere, who):
-    elsewhere.says, sentence = UNKNOWN[who]
-    response = came_back(site, elsewhere)
-    assert is_refused(site, response, 403)
-    assert sentence in response.text
-    assert "<img" not in response.text
-
-
 def test_letters_whose_small_ones_are_others_are_nobody_elses(elsewhere):
     site = AtSite(elsewhere)
     site.store.access("week").let_in("strasse@example.org")
@@ -335,33 +184,6 @@ def test_keys_that_the_site_has_changed_are_asked_for_anew(site, elsewhere, monk
     monkeypatch.setattr("activeeval.web.provider._AGAIN_S", -1)
     assert came_back(site, elsewhere).status_code == 303
     assert elsewhere.asked.count("/.well-known/openid-configuration") == 1
-
-
-AWAY = {
-    "broken": {"status": 500},
-    "gone": {"status": 404},
-    "sends elsewhere": {"status": 302},
-    "no JSON": {"answer": b"<html>"},
-    "a list": {"answer": b"[]"},
-    "endless": {"answer": b'"' + b"x" * (2 << 20) + b'"'},
-    "deep": {"answer": b"[" * 200_000},
-    "another name": {"about": {"issuer": "https://evil.example"}},
-    "no address": {"about": {"authorization_endpoint": None}},
-    "an address without a lock": {"about": {"authorization_endpoint": "http://192.0.2.1/authorize"}},
-    "a file": {"about": {"authorization_endpoint": "file:///etc/passwd"}},
-    "a script": {"about": {"authorization_endpoint": "javascript:alert(1)"}},
-}
-
-
-@pytest.mark.parametrize("how", AWAY)
-def test_a_site_that_cannot_be_asked_is_said_to_be_away(elsewhere, how):
-    site = AtSite(elsewhere)
-    vars(elsewhere).update(AWAY[how])
-    response = site.browser().get(START, follow_redirects=False)
-    assert is_refused(site, response, 503)
-    assert "cannot be reached at the moment" in response.text
-    assert int(response.headers["retry-after"]) > 0
-    assert "location" not in response.headers
 
 
 def test_a_site_that_is_down_is_said_to_be_away_and_comes_back(site, elsewhere):

@@ -2,154 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import sqlite3
-import threading
-import time
 
 import pytest
-import uvicorn
-from browsers import chromium_with
-from campaigns.store.store_cases import make_campaign
 from patience import PATIENCE_S
-from web.conftest import Site
-from web.test_comparing_page import Compares
-from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
+from web.live_sites import HTML, PAYLOADS, Live, LiveElsewhere, LivePairs, LiveScale, next_item, press, shown, token_of
 
-from activeeval.campaigns.pair_desk import page_desk
-from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
-from activeeval.web.app import make_app
-from activeeval.web.people import invited
-from activeeval.web.settings import ServedCampaign, ServerSettings
-
-QUIETLY = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-)
-PAYLOADS = (
-    "<script>fetch('http://evil.example/')</script>",
-    "<img src=http://evil.example/ onerror=alert(1)>",
-    '"><svg onload=alert(1)>',
-    "' autofocus onfocus=alert(1) x='",
-    "javascript:alert(1)",
-    "</textarea></div><iframe src=http://evil.example/></iframe>",
-    "<style>@import 'http://evil.example/'</style>",
-    "<form action=/go-out method=post><button>x",
-    "<a hx-get=http://evil.example/ hx-trigger=load>",
-    "<div hx-on:load=alert(1) hx-trigger=load hx-post=/go-out>",
-    "{{ 7*7 }}${7*7}<%= 7*7 %>",
-    "\u202egnp.exe \u2066",
-    *(
-        f"<{tag} src=http://evil.example/{event} data=http://evil.example/ {event}=alert(1) autofocus open tabindex=0>"
-        for tag in ("img", "svg", "video", "body", "input", "iframe", "object", "embed", "details", "math")
-        for event in ("onload", "onerror", "onfocus", "ontoggle", "onpointerenter")
-    ),
-)
-HTML = "<!doctype html><html><body><h3>Framed</h3><script>parent.document.title='x'</script>" + "".join(PAYLOADS)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """Return a browser; one for all tests of this file, as starting it takes a second."""
-    with chromium_with(*QUIETLY) as browser:
-        yield browser
-
-
-class Running:
-    """What is behind a server of its own, at a port of this machine; ``app`` and ``served`` are of whoever it is."""
-
-    def listen(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        return ServerSettings(host="127.0.0.1", port=self.listener.getsockname()[1])
-
-    def run(self):
-        config = uvicorn.Config(self.app, log_level="error", proxy_headers=False)
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
-        self.thread.start()
-
-    def opened(self, browser, role="judge", name="ann", **options):
-        """Return a page of somebody, with its requests, its dialogs, and what it complains of."""
-        context = browser.new_context(**options)
-        context.set_default_timeout(1000 * PATIENCE_S)
-        page = context.new_page()
-        page.requests, page.dialogs, page.complaints = [], [], []
-        page.on("console", lambda message: page.complaints.append(message.text))
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.on("request", lambda request: page.requests.append(request))
-        page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
-        page.goto(invited(self.served, role, name))
-        page.get_by_role("button", name="Come in").click()
-        page.wait_for_url(lambda url: "/come-in/" not in url)
-        return page
-
-    def stop(self):
-        self.server.should_exit = True
-        self.thread.join(10)
-        self.served.desk.reading.wait()
-
-
-class Live(Site, Running):
-    """A site behind a server."""
-
-    def __init__(self, **options):
-        super().__init__(door=self.listen(), **options)
-        self.case.clock.now = time.time_ns() // 1000
-        self.run()
-
-
-class LiveElsewhere(AtSite, Running):
-    """A site behind a server, whose people sign in at another one."""
-
-    def __init__(self, elsewhere):  # noqa: F811
-        super().__init__(elsewhere, door=self.listen())
-        self.run()
-
-
-class LivePairs(Compares, Running):
-    """Comparisons behind a server."""
-
-    def __init__(self):
-        super().__init__(door=self.listen())
-        self.run()
-
-
-class LiveScale(Running):
-    """A campaign of thirty grades, or of what a test wants, behind a server."""
-
-    def __init__(self, url="sqlite://", units=None, max_grade=29):
-        self.store = open_store(url, create=True, wait_s=0.2)
-        make_campaign(self.store, units, max_grade=max_grade)
-        self.served = ServedCampaign(store=self.store, desk=page_desk(self.store, "night", {}), door=self.listen())
-        self.app = make_app(self.served)
-        self.run()
-
-
-@pytest.fixture
-def live():
-    made = Live()
-    yield made
-    made.stop()
-
-
-def shown(page):
-    return page.locator("[data-doc-id]").get_attribute("data-doc-id")
-
-
-def token_of(page):
-    return page.locator("#answer [name=token]").get_attribute("value")
-
-
-def next_item(page, token):
-    """Wait until a page shows another item than that of a token: ids of documents are those of other queries too."""
-    page.wait_for_selector(f'#answer [name=token]:not([value="{token}"])', state="attached")
-
-
-def press(page, key):
-    """Press a key that answers, and wait for the next item."""
-    token = token_of(page)
-    page.keyboard.press(key)
-    next_item(page, token)
+from activeeval.campaigns.store import PlaceRow, UnitRow
 
 
 def test_a_key_saves_and_shows_the_next_without_leaving_the_page(chromium, live):
@@ -185,6 +44,7 @@ def test_every_badge_does_what_it_says(chromium, live):
     assert [event.grade for event in live.judged] == [1, 0]
 
 
+@pytest.mark.slow
 def test_keys_are_letters_in_fields_and_nothing_where_they_are_switched_off(chromium, live):
     page = live.opened(chromium)
     page.keyboard.press("n")
@@ -201,6 +61,7 @@ def test_keys_are_letters_in_fields_and_nothing_where_they_are_switched_off(chro
     assert not page.locator(".grade kbd").first.is_visible()
 
 
+@pytest.mark.slow
 def test_a_double_press_is_one_judgment_of_one_item(chromium, live):
     page = live.opened(chromium)
     before, token = shown(page), token_of(page)
@@ -210,6 +71,7 @@ def test_a_double_press_is_one_judgment_of_one_item(chromium, live):
     assert [event.doc_id for event in live.judged] == [before]
 
 
+@pytest.mark.slow
 def test_a_key_at_once_after_the_next_item_came_does_not_leave_the_page(chromium, live):
     page = live.opened(chromium)
     page.evaluate("window.isSame = true")
@@ -240,11 +102,11 @@ def test_without_a_connection_the_answer_is_kept_and_sent_again(chromium, live):
     assert not page.locator("#trouble").is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["locked", "gone"])
 def test_an_answer_that_the_store_cannot_take_is_kept_and_sent_again(chromium, tmp_path, trouble):
     path = tmp_path / "night.activeeval"
-    site = LiveScale(f"sqlite:///{path}")
-    try:
+    with LiveScale(f"sqlite:///{path}") as site:
         page = site.opened(chromium)
         before, token = shown(page), token_of(page)
         other = sqlite3.connect(path, isolation_level=None)
@@ -266,17 +128,15 @@ def test_an_answer_that_the_store_cannot_take_is_kept_and_sent_again(chromium, t
         judged = [(event.doc_id, event.grade) for event in site.store.events("night") if event.kind == "judged"]
         assert judged == [(before, 27)]
         assert not page.locator("#trouble").is_visible()
-    finally:
-        site.stop()
 
 
+@pytest.mark.slow
 def test_long_and_turned_and_missing_texts_are_judged_in_a_browser(chromium):
     turned = "שלום \u202eevil\u202c 👩‍👩‍👧 مرحبا"
     texts = ({}, {"title": turned, "text": turned}, {"title": "long", "text": "word " * 1_000_000})
     places = tuple(PlaceRow(doc_id=f"d{k}", probability=1.0, text=text) for k, text in enumerate(texts))
     unit = UnitRow(number=1, block=1, query_id="q", level=0.5, cost=1.0, places=places, query_text=turned)
-    site = LiveScale(units=[unit], max_grade=0)
-    try:
+    with LiveScale(units=[unit], max_grade=0) as site:
         page = site.opened(chromium, viewport={"width": 390, "height": 844})
         for _ in texts:
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -288,26 +148,9 @@ def test_long_and_turned_and_missing_texts_are_judged_in_a_browser(chromium):
             page.wait_for_function("token => !document.querySelector(`#answer [value='${token}']`)", arg=token)
         assert "Nothing is left" in page.locator("#query").inner_text()
         assert page.complaints == []
-    finally:
-        site.stop()
 
 
-def test_clocks_tell_what_was_in_use_and_what_was_paused(chromium, live):
-    """Neither the pause counts nor the server's clock: what was in use is at most what passed here beside the pause."""
-    began, paused_ms = time.monotonic(), 600
-    page = live.opened(chromium)
-    page.wait_for_timeout(400)
-    page.keyboard.press("p")
-    page.wait_for_timeout(paused_ms)
-    page.keyboard.press("p")
-    live.case.clock.now += 60 * 1_000_000
-    press(page, "1")
-    passed_ms = 1000 * (time.monotonic() - began)
-    (event,) = live.judged
-    assert 300 <= event.active_ms <= passed_ms - paused_ms + 50
-    assert (event.idle_ms, event.body["hidden_ms"]) == (0, 0)
-
-
+@pytest.mark.slow
 def test_without_scripts_a_judge_goes_through_a_block(chromium, live):
     page = live.opened(chromium, java_script_enabled=False)
     for grade in ("0", "1", "2"):
@@ -323,7 +166,7 @@ def test_without_scripts_a_judge_goes_through_a_block(chromium, live):
     assert {event.reason for event in live.store.answers_of("week", "ann", 9)} == {"", "a login page"}
 
 
-@pytest.mark.parametrize("is_html", [False, True])
+@pytest.mark.parametrize("is_html", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
     payload = "\n".join(PAYLOADS)
 
@@ -332,8 +175,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
         names = {"query": payload, "need": payload, "title": payload, "text": text, "url": "javascript:alert(1)"}
         return {name: [value] * len(pairs) for name, value in names.items()}
 
-    site = Live(texts=texts, guidelines=payload + "\n\n![x](http://evil.example/x.png) [y](javascript:alert(1))")
-    try:
+    with Live(texts=texts, guidelines=payload + "\n\n![x](http://evil.example/x.png) [y](javascript:alert(1))") as site:
         assert len(PAYLOADS) >= 60
         page = site.opened(chromium, name=PAYLOADS[1])
         page.locator("summary", has_text="Note").click()
@@ -357,13 +199,11 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
             assert {request.failure for request in others} <= {"csp"}
         assert [event.note for event in site.judged] == [payload[:4000].strip()]
         assert len(site.store.access("week").rows()) == 4
-    finally:
-        site.stop()
 
 
-def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere):  # noqa: F811
-    live = LiveElsewhere(elsewhere)
-    try:
+@pytest.mark.slow
+def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere):
+    with LiveElsewhere(elsewhere) as live:
         page = chromium.new_context().new_page()
         page.set_default_timeout(1000 * PATIENCE_S)
         asked, complaints = [], []
@@ -382,29 +222,32 @@ def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere)
         page.go_back()
         page.goto(f"{here}/lead")
         assert page.locator("h1").inner_text() == "Overview"
-    finally:
-        live.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (1280, 800)])
 def test_nothing_is_wider_than_the_window_and_buttons_can_be_hit(chromium, live, width, height):
-    page = live.opened(chromium, viewport={"width": width, "height": height})
+    page = live.opened(chromium, viewport={"width": width, "height": height}, has_touch=True)
     for _ in range(2):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        press(page, "1")
+        token = token_of(page)
+        page.locator("button[name=grade]").nth(1).tap()
+        next_item(page, token)
+    assert [event.grade for event in live.judged] == [1, 1]
     boxes = [box.bounding_box() for box in page.locator("button:visible, .button:visible, summary:visible").all()]
     assert min(min(box["width"], box["height"]) for box in boxes) >= 24
 
 
+@pytest.mark.slow
 def test_pairs_are_compared_by_arrows_and_taken_back(chromium):
-    pairs = LivePairs()
-    try:
+    with LivePairs() as pairs:
         page = pairs.opened(chromium)
         left, right = page.locator("button[name=preferred]").all()
         sides = [left.get_attribute("value"), right.get_attribute("value")]
-        for key in ("ArrowLeft", "ArrowRight", "ArrowDown"):
+        for key in ("ArrowLeft", "ArrowRight", "ArrowDown", "Shift+ArrowLeft"):
             press(page, key)
-        first, second, third = (event.body["preferred"] for event in pairs.preferred)
+        first, second, third, _ = (event.body["preferred"] for event in pairs.preferred)
+        assert pairs.preferred[3].body["strength"] == 2
         assert first == sides[0]
         assert second == pairs.preferred[1].body["second"]
         assert third is None
@@ -413,13 +256,11 @@ def test_pairs_are_compared_by_arrows_and_taken_back(chromium):
         page.wait_for_selector("#said:has-text('Taken back')")
         next_item(page, token)
         assert pairs.preferred[-1].body == {"what": "undone"}
-    finally:
-        pairs.stop()
 
 
+@pytest.mark.slow
 def test_above_nine_a_grade_is_two_digits_and_enter(chromium):
-    scale = LiveScale()
-    try:
+    with LiveScale() as scale:
         page = scale.opened(chromium, viewport={"width": 390, "height": 844})
         assert page.locator("button[name=grade]").count() == 30
         token = token_of(page)
@@ -431,19 +272,9 @@ def test_above_nine_a_grade_is_two_digits_and_enter(chromium):
         grades = [event.grade for event in scale.store.events("night") if event.kind == "judged"]
         assert grades == [27]
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    finally:
-        scale.stop()
 
 
-def test_a_block_is_judged_by_tapping_alone(chromium, live):
-    page = live.opened(chromium, viewport={"width": 390, "height": 844}, has_touch=True)
-    for _ in range(6):
-        token = token_of(page)
-        page.locator("button[name=grade]").nth(1).tap()
-        next_item(page, token)
-    assert [event.grade for event in live.judged] == [1] * 6
-
-
+@pytest.mark.slow
 def test_clocks_are_those_of_a_scripted_reader(chromium, live):
     page = live.opened(chromium)
     page.clock.install()
@@ -474,18 +305,3 @@ def test_clocks_are_those_of_a_scripted_reader(chromium, live):
     assert event.active_ms == pytest.approx(begun + 85_000, abs=100)
     assert event.idle_ms == pytest.approx(15_000, abs=100)
     assert event.body["hidden_ms"] == pytest.approx(30_000, abs=100)
-
-
-def test_much_better_has_keys_of_its_own(chromium):
-    pairs = LivePairs()
-    try:
-        page = pairs.opened(chromium)
-        badges = {key.get_attribute("data-key") for key in page.locator("[data-key]").all()}
-        assert badges >= {"ArrowLeft", "ArrowRight", "ArrowDown", "Shift+ArrowLeft", "Shift+ArrowRight", "n"}
-        left = page.locator("button[name=preferred]").first.get_attribute("value")
-        press(page, "Shift+ArrowLeft")
-        body = pairs.preferred[0].body
-        assert (body["preferred"], body["strength"]) == (left, 2)
-        assert page.complaints == []
-    finally:
-        pairs.stop()

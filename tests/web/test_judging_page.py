@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from web.conftest import Site, answer, item_of
 
 from activeeval.inputs.texts import texts_of
@@ -56,23 +55,6 @@ def test_the_same_answer_twice_is_one_judgment_and_another_says_what_is_stored(s
     assert [event.grade for event in site.judged] == [1]
 
 
-def test_of_two_tabs_either_may_answer(site):
-    browser = site.at()
-    first, second = browser.get("/judge"), browser.get("/judge")
-    assert item_of(first)[:2] == item_of(second)[:2]
-    answer(browser, first, 2)
-    assert [event.grade for event in site.judged] == [2]
-    part = browser.post("/judge/answer", data={"token": item_of(second)[2], "grade": 1}, headers=PART)
-    assert part.status_code == 200
-    assert [event.grade for event in site.judged] == [2]
-
-
-def test_an_item_stays_with_its_judge_and_two_never_have_the_same(site):
-    pages = [site.at(name).get("/judge") for name in ("ann", "bob", "cy")]
-    assert len({item_of(page)[:2] for page in pages}) == 3
-    assert len({item_of(page)[0] for page in pages}) == 3
-
-
 def test_items_come_query_by_query_within_a_block(site):
     browser, queries = site.at(), []
     page = browser.get("/judge")
@@ -119,20 +101,6 @@ def test_back_any_number_of_times_each_answer_superseded(site):
     assert site.store.verify("week") == []
 
 
-def test_an_answer_of_somebody_else_is_neither_read_nor_changed(site):
-    ann, bob = site.at("ann"), site.at("bob")
-    page = ann.get("/judge")
-    token = item_of(page)[2]
-    answer(ann, page, 2)
-    (event,) = site.judged
-    for path in (f"/judge/answers/{event.seq}", f"/judge/answers/{event.seq}/document", f"/judge/document/{token}"):
-        assert bob.get(path).status_code == 404
-    assert bob.post(f"/judge/answers/{event.seq}", data={"grade": 0}).status_code in (404, 422)
-    held = item_of(ann.get("/judge"))[2]
-    assert bob.post("/judge/answer", data={"token": held, "grade": 0}).status_code == 404
-    assert [event.grade for event in site.judged] == [2]
-
-
 def test_clocks_that_ran_longer_than_the_item_was_shown_are_no_time(site):
     browser = site.at()
     page = browser.get("/judge")
@@ -141,19 +109,6 @@ def test_clocks_that_ran_longer_than_the_item_was_shown_are_no_time(site):
     true, untrue = site.judged
     assert (true.active_ms, true.idle_ms, true.body["hidden_ms"], true.body["input"]) == (900, 0, 50, "key")
     assert (untrue.active_ms, untrue.idle_ms) == (None, None)
-
-
-def test_a_lease_is_renewed_while_the_page_is_in_use(site):
-    browser = site.at()
-    token = item_of(browser.get("/judge"))[2]
-    site.case.clock.now += 800 * 1_000_000
-    assert browser.post("/judge/renew", data={"token": token}).status_code == 204
-    site.case.clock.now += 800 * 1_000_000
-    other = site.at("bob").get("/judge")
-    assert browser.post("/judge/answer", data={"token": token, "grade": 1}).status_code == 200
-    assert item_of(other)[2] != token
-    assert [(event.judge, event.kind) for event in site.judged] == [("ann", "judged")]
-    assert site.store.verify("week") == []
 
 
 def test_an_answer_after_the_item_went_to_somebody_else_is_kept_and_said_to_be_late(site):
@@ -193,17 +148,17 @@ def test_without_texts_ids_are_shown_and_the_page_says_so():
     assert "no texts" in page.text
 
 
-@pytest.mark.parametrize("payload", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}"])
-def test_texts_are_escaped(payload):
-    hostile = Site(texts=lambda pairs: {name: [payload] * len(pairs) for name in ("query", "title", "text", "url")})
-    browser = hostile.at()
+def test_texts_are_escaped():
+    payload = """<script>alert(1)</script>"><img src=x onerror=alert(1)> {{ 7 * 7 }}"""
+    browser = Site(
+        texts=lambda pairs: {name: [payload] * len(pairs) for name in ("query", "title", "text", "url")}
+    ).at()
     page = browser.get("/judge")
     page = browser.post("/judge/answer", data={"token": item_of(page)[2], "grade": 1, "note": payload})
-    history = browser.get("/judge/answers")
-    for text in (page.text, history.text):
+    for text in (page.text, browser.get("/judge/answers").text):
         assert "<script>alert" not in text
         assert "<img src=x" not in text
-    assert "49" not in history.text
+        assert "{{ 7 * 7 }}" in text
 
 
 def test_what_the_person_needed_stands_below_the_query(tmp_path):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
 import subprocess
 import sys
-import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +19,10 @@ from patience import PATIENCE_S
 from activeeval import cli
 from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.store import open_store
+from activeeval.core.campaign import Rules
+from activeeval.web import serving as server
+from activeeval.web.commands.serve import _print
+from activeeval.web.serving import Invitation
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +30,6 @@ def folder(tmp_path_factory):
     """Return a folder with a campaign of 48 items, week.activeeval."""
     folder = tmp_path_factory.mktemp("served")
     case = Case()
-    from activeeval.core.campaign import Rules
-
     with open_store(f"sqlite:///{folder}/week.activeeval", create=True) as store:
         create(store, "week", case.sample, Rules())
     return folder
@@ -52,6 +54,21 @@ def refused(folder, monkeypatch, capsys):
         assert len(err.strip().splitlines()[-1]) < 250
         assert "Traceback" not in err
         return err
+
+    return run
+
+
+@pytest.fixture
+def served(folder, monkeypatch, capsys):
+    """Return a function that has the command serve a campaign to a function, inside this process."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(server, "_end_on_signal", lambda _: None)
+    monkeypatch.setattr(server, "_warm_up_later", lambda _: None)
+
+    def run(use, *words):
+        monkeypatch.setattr(server, "_run", lambda _, campaign, listener: use(campaign))
+        assert cli.run(["serve", "week", "--port", "0", *words]) == 0
+        return "".join(capsys.readouterr())
 
     return run
 
@@ -92,61 +109,36 @@ def test_it_prints_who_may_come_in_serves_and_ends_well(folder):
         done = json.loads(ask(f"{base}/api/campaigns/week/submit", people[1]["token"], body))
         assert (done["judge"], done["grade"]) == ("ann", 1)
         assert done["next"]["token"]
+        assert json.loads(ask(f"{base}/api/openapi.json"))["openapi"]
         process.send_signal(signal.SIGTERM)
         _, says = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0
         assert says == "activeeval: ended; every answer is stored\n"
-    with serving(folder) as (_, people):
-        assert "cannot" not in people[0]["url"]
-        assert json.loads(ask(f"{people[0]['url'].partition('/come-in/')[0]}/api/openapi.json"))["openapi"]
 
 
-@pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
-@pytest.mark.parametrize("place", ["after the last address", "before the loop", "once it serves"])
-def test_a_signal_ends_it_well_from_the_first_address_on(folder, number, place):
+@pytest.mark.parametrize(("place", "number"), [("after the last address", "SIGTERM"), ("before the loop", "SIGINT")])
+def test_a_signal_ends_it_well_from_the_first_address_on(folder, place, number):
     kill = f"os.kill(os.getpid(), signal.{number})"
     hooks = {
         "after the last address": f"show = serve._print; serve._print = lambda *a, **k: (show(*a, **k), {kill})",
         "before the loop": f"run = uvicorn.Server.run; uvicorn.Server.run = lambda *a, **k: ({kill}, run(*a, **k))",
-        "once it serves": f"uvicorn.Server.main_loop = lambda self: ({kill}, loop(self))[1]",
     }
     code = "import os, signal, sys, uvicorn; from activeeval.cli import run as cli\n"
     code += "from activeeval.web.commands import serve\n"
-    code += f"loop = uvicorn.Server.main_loop; {hooks[place]}; sys.exit(cli())"
+    code += f"{hooks[place]}; sys.exit(cli())"
     words = [sys.executable, "-c", code, "serve", "week", "--port", "0"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr) == (0, "activeeval: ended; every answer is stored\n")
     assert done.stdout.startswith("lead: http://127.0.0.1:")
 
 
-def test_tokens_are_made_for_whoever_reads_them(folder):
-    def n_tokens():
-        with open_store(f"sqlite:///{folder}/week.activeeval") as store:
-            return sum(row.kind == "token" for row in store.access("week").rows())
-
-    before = n_tokens()
-    words = command("--port", "0", "--judge", "fay")
-    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert [process.stdout.readline().split(":")[0] for _ in range(2)] == ["lead", "fay"]
-        process.terminate()
-    assert n_tokens() == before
-    with serving(folder, "--judge", "fay") as (_, people):
-        assert people[1]["token"]
-    assert n_tokens() == before + 1
-
-
-def test_a_store_that_is_gone_is_said_to_be_and_comes_back(folder):
-    with serving(folder, "--judge", "cy") as (_, people):
-        url = people[1]["url"].partition("/come-in/")[0] + "/api/campaigns/week/claim"
-        held = json.loads(ask(url, people[1]["token"], {}))
-        os.rename(folder / "week.activeeval", folder / "away")
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            ask(url, people[1]["token"], {})
-        assert refused.value.code == 503
-        assert refused.value.headers["Retry-After"]
-        refused.value.close()
-        os.rename(folder / "away", folder / "week.activeeval")
-        assert json.loads(ask(url, people[1]["token"], {}))["doc_id"] == held["doc_id"]
+def test_a_token_is_made_for_each_who_reads_it(capsys):
+    made = []
+    invitation = Invitation(kind="judge", judge="fay", url="http://x", make_token=lambda: made.append(1) or "a token")
+    _print(invitation, "text")
+    assert (made, capsys.readouterr().out) == ([], "fay: http://x\n")
+    _print(invitation, "jsonl")
+    assert (made, json.loads(capsys.readouterr().out)["token"]) == ([1], "a token")
 
 
 @pytest.mark.parametrize(
@@ -165,16 +157,12 @@ def test_what_cannot_be_served_is_said_in_a_line(refused, words, code, says):
     assert says in refused(*words, code=code)
 
 
-def test_without_the_extra_it_says_what_to_install(folder):
-    code = (
-        "import sys; import importlib.util as util; find = util.find_spec\n"
-        "util.find_spec = lambda name, *rest: None if name == 'fastapi' else find(name, *rest)\n"
-        "from activeeval.cli import run; sys.exit(run())"
+def test_without_the_extra_it_says_what_to_install(refused, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name, *rest: None if name == "fastapi" else find(name, *rest)
     )
-    words = [sys.executable, "-c", code, "serve", "week", "--port", "0"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.returncode == 1
-    assert "pip install 'activeeval-ir[web]'" in done.stderr
+    assert "pip install 'activeeval-ir[web]'" in refused()
 
 
 def processor_seconds(pid):
@@ -184,9 +172,10 @@ def processor_seconds(pid):
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is read where Linux tells it")
 def test_the_first_page_is_there_after_two_seconds_of_work(folder):
-    """The best of three, of the processor's time: others use the machine meanwhile. It was .9 s."""
+    """The best of up to three, of the processor's time: others use the machine meanwhile. It was .9 s."""
     took = []
-    for k in range(3):
+    while len(took) < 3 and min(took, default=9.0) > 2.0:
+        k = len(took)
         with serving(folder, "--judge", f"dan{k}") as (process, people):
             with come_in(urllib.request.build_opener(urllib.request.HTTPCookieProcessor()), people[1]["url"]) as page:
                 assert "data-doc-id" in page.read().decode()
@@ -197,5 +186,6 @@ def test_the_first_page_is_there_after_two_seconds_of_work(folder):
 def test_what_the_first_page_needs_is_imported_without_what_estimates_need():
     code = "import sys, activeeval.web.commands.serve, activeeval.web.serving, activeeval.campaigns.pair_desk\n"
     heavy = {"numpy", "scipy", "numba", "polars", "matplotlib", "sklearn", "alembic", "argon2"}
+    heavy |= {"authlib", "joserfc", "cryptography"}
     code += f"assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE_S)

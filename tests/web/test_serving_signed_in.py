@@ -2,97 +2,57 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
-import sys
-import time
-import urllib.parse
-import urllib.request
+import importlib.util
+from types import SimpleNamespace
 
 import pytest
-from patience import PATIENCE_S
-from web.elsewhere_site import CLIENT, SECRET, Elsewhere
-from web.test_serving import come_in, command, folder, refused, serving  # noqa: F401
+from starlette.testclient import TestClient
+from web.conftest import Site
+from web.elsewhere_site import CLIENT, SECRET
+from web.test_serving import folder, refused, served  # noqa: F401
+
+from activeeval.web.app import make_app
+from activeeval.web.commands.sign_in_options import password_of
+from activeeval.web.serving import _set_password
 
 GOOD = "correct horse battery staple"
 AT = ("--oidc", "https://accounts.example", "--oidc-client", "c")
 
 
-def browser():
-    return urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-
-
-def posted(url, **form):
-    base = url.partition("/come-in/")[0]
-    request = urllib.request.Request(f"{base}/sign-in", urllib.parse.urlencode(form).encode(), {"Origin": base})
-    try:
-        with browser().open(request, timeout=PATIENCE_S) as page:
-            return page.status, page.url.removeprefix(base)
-    except urllib.error.HTTPError as problem:
-        with problem:
-            return problem.code, ""
-
-
-def test_a_password_of_the_environment_or_a_file_lets_the_lead_in_and_is_said_nowhere(folder, monkeypatch):  # noqa: F811
+def test_a_password_of_the_environment_lets_the_lead_in_and_is_said_nowhere(served, monkeypatch):  # noqa: F811
     monkeypatch.setenv("ACTIVEEVAL_LEAD_PASSWORD", GOOD)
-    with serving(folder, "--lead", "zoe", "--lead-password") as (process, people):
-        assert posted(people[0]["url"], person="zoe", password=GOOD) == (200, "/lead")
-        assert posted(people[0]["url"], person="zoe", password="wrong " + GOOD)[0] == 403
-        process.terminate()
-        assert GOOD not in "".join(process.communicate(timeout=PATIENCE_S)) + repr(people)
-    (folder / "secret").write_text("another " + GOOD + "\n")
-    with serving(folder, "--lead", "zoe", "--lead-password-file", "secret") as (_, people):
-        assert posted(people[0]["url"], person="zoe", password="another " + GOOD) == (200, "/lead")
+
+    def use(campaign):
+        browser = TestClient(make_app(campaign), base_url=campaign.door.url, headers={"Origin": campaign.door.url})
+        assert browser.post("/sign-in", data={"person": "zoe", "password": "wrong " + GOOD}).status_code == 403
+        assert browser.post("/sign-in", data={"person": "zoe", "password": GOOD}).url.path == "/lead"
+
+    assert GOOD not in served(use, "--lead", "zoe", "--lead-password")
 
 
-def test_the_same_password_again_ends_nothing(folder, monkeypatch):  # noqa: F811
-    monkeypatch.setenv("ACTIVEEVAL_LEAD_PASSWORD", GOOD)
-    kept = browser()
-    port = None
-    for _ in range(2):
-        with serving(folder, "--lead", "yan", "--lead-password", *(("--port", port) if port else ())) as (_, people):
-            base = people[0]["url"].partition("/come-in/")[0]
-            if port is None:
-                with come_in(kept, people[0]["url"]):
-                    port = base.rpartition(":")[2]
-            with kept.open(f"{base}/lead", timeout=PATIENCE_S) as page:
-                assert page.status == 200
+def test_a_password_is_the_first_line_of_a_file(tmp_path):
+    (tmp_path / "secret").write_text(GOOD + "\nanother line\n")
+    assert password_of(False, str(tmp_path / "secret")) == GOOD
 
 
-def typed(folder, *answers):  # noqa: F811
-    """Serve at a terminal at which somebody types; return all that it shows."""
-    terminal, there = pty.openpty()
-    words = command("--port", "0", "--lead", "xia", "--lead-password")
-    process = subprocess.Popen(words, cwd=folder, stdin=there, stdout=there, stderr=there, start_new_session=True)
-    os.close(there)
-    shown, left, end = "", list(answers), time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        try:
-            shown += os.read(terminal, 4096).decode()
-        except OSError:
-            break
-        if "/come-in/" in shown and shown.endswith("\n"):
-            break
-        # each answer once its question stands there: what comes earlier is thrown away
-        n_asked = shown.count("Password of the lead: ") + shown.count("The same again: ")
-        if left and n_asked > len(answers) - len(left):
-            os.write(terminal, f"{left.pop(0)}\n".encode())
-    url = shown.rpartition("xia: ")[2].rpartition("lead: ")[2].split()[0] if "/come-in/" in shown else ""
-    came = posted(url, person="xia", password=answers[-1]) if url else None
-    process.kill()
-    process.wait()
-    os.close(terminal)
-    return shown, came
+def test_the_same_password_again_ends_nothing():
+    site = Site()
+    _set_password(site.served, GOOD)
+    lead = site.at("lead", "lead")
+    for password, status in ((GOOD, 200), ("another " + GOOD, 401)):
+        _set_password(site.served, password)
+        assert lead.get("/lead").status_code == status
 
 
-def test_a_password_is_asked_for_twice_unseen_until_it_is_one(folder):  # noqa: F811
-    shown, came = typed(folder, "too short", GOOD, GOOD + ".", GOOD, GOOD)
-    assert came == (200, "/lead"), shown
+def test_a_password_is_asked_for_twice_unseen_until_it_is_one(monkeypatch, capsys):
+    answers = iter(["too short", GOOD, GOOD + ".", GOOD, GOOD])
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("click.termui.hidden_prompt_func", lambda _: next(answers))
+    assert password_of(True, None) == GOOD
+    shown = capsys.readouterr().err
     assert "at least 12 characters" in shown
     assert "do not match" in shown
-    assert GOOD not in shown
-    assert "too short" not in shown
+    assert (GOOD in shown, "too short" in shown, list(answers)) == (False, False, [])
 
 
 def test_without_a_terminal_it_says_where_a_password_goes(refused):  # noqa: F811
@@ -124,43 +84,27 @@ def test_what_does_not_go_is_said_in_a_line(refused, words, environment, says, c
     assert says in refused(*words, environment=environment, code=code)
 
 
-def test_without_the_extra_it_says_what_to_install(folder):  # noqa: F811
-    code = (
-        "import sys; import importlib.util as util; find = util.find_spec\n"
-        "util.find_spec = lambda name, *rest: None if name == 'authlib' else find(name, *rest)\n"
-        "from activeeval.cli import run; sys.exit(run())"
+def test_without_the_extra_it_says_what_to_install(refused, monkeypatch):  # noqa: F811
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name, *rest: None if name == "authlib" else find(name, *rest)
     )
-    words = [sys.executable, "-c", code, "serve", "week", "--port", "0", *AT]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.returncode == 1
-    assert done.stderr.strip().splitlines()[-1].startswith("activeeval: --oidc: ")
-    assert "pip install 'activeeval-ir[oidc]'" in done.stderr
+    says = refused(*AT)
+    assert says.strip().splitlines()[-1].startswith("activeeval: --oidc: ")
+    assert "pip install 'activeeval-ir[oidc]'" in says
 
 
-def test_it_is_served_and_people_come_in_from_elsewhere(folder):  # noqa: F811
-    site = Elsewhere()
-    try:
-        (folder / "client-secret").write_text(SECRET + "\n")
-        words = ("--oidc", site.issuer, "--oidc-client", CLIENT, "--oidc-secret-file", "client-secret")
-        words += ("--oidc-lead", "zoe=zoe@example.org", "--oidc-judge", "ann@example.org")
-        with serving(folder, *words) as (process, people):
-            base = people[0]["url"].partition("/come-in/")[0]
-            for email, home in (("zoe@example.org", "/lead"), ("ann@example.org", "/judge")):
-                site.says = {"email": email}
-                with browser().open(f"{base}/sign-in/elsewhere", timeout=PATIENCE_S) as page:
-                    assert (page.status, page.url) == (200, base + home)
-            site.says = {"email": "eve@example.org"}
-            with pytest.raises(urllib.error.HTTPError) as nobody:
-                browser().open(f"{base}/sign-in/elsewhere", timeout=PATIENCE_S)
-            assert nobody.value.code == 403
-            nobody.value.close()
-            process.terminate()
-            assert SECRET not in "".join(process.communicate(timeout=PATIENCE_S))
-    finally:
-        site.stop()
+def test_people_come_in_from_elsewhere(served, folder, elsewhere):  # noqa: F811
+    (folder / "client-secret").write_text(SECRET + "\n")
+    words = ("--oidc", elsewhere.issuer, "--oidc-client", CLIENT, "--oidc-secret-file", "client-secret")
+    words += ("--oidc-lead", "zoe=zoe@example.org", "--oidc-judge", "ann@example.org")
 
+    def use(campaign):
+        for email, home in (("zoe@example.org", "/lead"), ("ann@example.org", "/judge"), ("eve@example.org", None)):
+            elsewhere.says = {"email": email}
+            browser = TestClient(make_app(campaign), base_url=campaign.door.url)
+            away = browser.get("/sign-in/elsewhere", follow_redirects=False).headers["location"]
+            came = browser.get(elsewhere.authorized(away), follow_redirects=False)
+            assert (came.status_code, came.headers.get("location")) == (303 if home else 403, home)
 
-def test_what_signing_in_needs_is_imported_where_somebody_signs_in():
-    code = "import sys, activeeval.web.commands.serve, activeeval.web.serving\n"
-    code += "assert not {'authlib', 'joserfc', 'cryptography', 'argon2'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE_S)
+    assert SECRET not in served(use, *words)

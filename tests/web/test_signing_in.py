@@ -111,15 +111,6 @@ def test_a_session_is_new_at_each_sign_in_whatever_cookie_came_before(site, work
     assert access.person_of("session", second).role == "lead"
 
 
-def test_a_judges_session_in_the_same_browser_ends_at_sign_in(site, work):
-    lead_with_password(site)
-    browser = site.at("ann")
-    before = secret_in(browser, site)
-    sign_in(browser)
-    assert site.store.access("week").person_of("session", before) is None
-    assert browser.get("/lead").status_code == 200
-
-
 def test_a_session_that_was_signed_out_of_lets_nobody_in_again(site, work):
     lead_with_password(site)
     browser, thief = site.browser(), site.browser()
@@ -144,14 +135,6 @@ def test_a_new_password_ends_all_other_browsers_of_the_lead_and_the_old_password
     assert sign_in(other, password=new).status_code == 303
 
 
-def test_a_password_that_a_lead_ended_is_none(site, work):
-    lead_with_password(site)
-    other = site.at("yan", "lead")
-    row = next(row for row in site.store.access("week").rows() if row.kind == "password")
-    other.post(f"/lead/people/{row.id}/end")
-    assert sign_in(site.browser()).status_code == 403
-
-
 def test_a_used_an_expired_and_an_ended_invite_let_nobody_in(site):
     used, ended = (invited(site.served, "lead", name) for name in ("zoe", "yan"))
     assert come_in(site.browser(), used).status_code == 200
@@ -162,6 +145,7 @@ def test_a_used_an_expired_and_an_ended_invite_let_nobody_in(site):
     for link in (used, ended, expired):
         for refused in (site.browser().get(link), site.browser().post(link)):
             assert refused.status_code == 410
+            assert "Ask its sender for a new one" in refused.text
             assert "set-cookie" not in refused.headers
 
 
@@ -193,16 +177,6 @@ def test_after_five_tries_of_a_name_nothing_is_looked_at_wherever_they_come_from
     assert "Please wait" in right.text
     site.case.clock.now += 31 * 1_000_000
     assert sign_in(site.browser(), name).status_code == (303 if name == "zoe" else 403)
-
-
-def test_after_five_tries_from_an_address_nothing_is_looked_at_whatever_the_name(site, work):
-    lead_with_password(site)
-    browser = site.browser()
-    statuses = [sign_in(browser, f"name {k}").status_code for k in range(N_FREE + 1)]
-    assert statuses == [403] * N_FREE + [429]
-    assert sign_in(browser).status_code == 429
-    assert work["looked at"] == N_FREE
-    assert sign_in(site.browser(client=("192.0.2.8", 1))).status_code == 303
 
 
 def test_addresses_of_one_network_are_one(site, work):

@@ -9,8 +9,8 @@ import pytest
 from campaign_cases import Case
 from starlette.testclient import TestClient
 from web.conftest import Site, answer, come_in
+from web.live_sites import PAYLOADS
 from web.test_comparing_page import Compares
-from web.test_in_browser import PAYLOADS
 
 from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.lead_texts import ON_A_PAGE, texts_of

@@ -19,7 +19,14 @@ def clock():
 
 
 @pytest.fixture
-def store(made_url, clock):
+def store(either_url, clock):
+    with open_store(either_url, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def each_store(made_url, clock):
+    """Return a store on either database, one after the other."""
     with open_store(made_url, clock=clock) as opened:
         yield opened
 

@@ -135,12 +135,12 @@ few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scop
 
 @few
 @given(k=st.integers(1, 3), strict_order=STRICT, commands=st.lists(COMMANDS, max_size=25))
-def test_the_store_is_its_naive_form(store, clock, k, strict_order, commands):
-    follow(Pair(store, clock, k, strict_order), commands)
+def test_the_store_is_its_naive_form(each_store, clock, k, strict_order, commands):
+    follow(Pair(each_store, clock, k, strict_order), commands)
 
 
 @pytest.mark.slow
 @settings(few, max_examples=250)
 @given(k=st.integers(1, 3), strict_order=STRICT, commands=st.lists(COMMANDS, min_size=20, max_size=80))
-def test_the_store_is_its_naive_form_for_long(store, clock, k, strict_order, commands):
-    follow(Pair(store, clock, k, strict_order), commands)
+def test_the_store_is_its_naive_form_for_long(each_store, clock, k, strict_order, commands):
+    follow(Pair(each_store, clock, k, strict_order), commands)

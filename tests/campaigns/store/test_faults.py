@@ -139,7 +139,7 @@ def test_a_file_cut_short_is_noticed(sqlite_url):
     whole, log = full_file(sqlite_url)
     rng = random.Random(1)
     lengths = [0, 1, 15, 16, 99, 100, 1023, 4095, 4096, 4097, len(whole) - 4096, len(whole) - 1]
-    for length in lengths + [rng.randrange(len(whole)) for _ in range(20)]:
+    for length in lengths + [rng.randrange(len(whole)) for _ in range(8)]:
         expectations_of(sqlite_url).write_bytes(whole[:length])
         for more in ("-wal", "-shm"):
             expectations_of(sqlite_url + more).unlink(missing_ok=True)
@@ -161,7 +161,7 @@ def test_bytes_changed_anywhere_end_in_one_line(sqlite_url):
     """Half of the changes hit free space or texts that verify finds; none may end in a trace."""
     whole, _ = full_file(sqlite_url)
     rng = random.Random(3)
-    for _ in range(25):
+    for _ in range(12):
         start = rng.randrange(len(whole))
         damaged = bytearray(whole)
         damaged[start : start + 64] = rng.randbytes(64)
@@ -212,26 +212,34 @@ def test_a_file_takes_no_options(tmp_path, options):
 # Changed behind the store's back
 
 
-@pytest.mark.parametrize("table", [table.name for table in APPEND_ONLY])
-def test_raw_sql_changes_nothing(store, database_url, table):
-    make_campaign(store)
-    work_off(store, "ann")
-    store.watches.create(WATCH)
-    add(store, "2026-11-01")
-    column = {"document": "content", "campaign": "name", "judge": "name", "query": "text"}.get(table)
-    of_others = {"sample": "reason", "place": "doc_id", "unit": "cost", "event": "grade", "watch": "name"}
-    column = column or {**of_others, "night": "date"}[table]
-    statements = [f"UPDATE {table} SET {column} = {column}", f"DELETE FROM {table}"]
-    if database_url.startswith("sqlite"):
-        statements.append(f"REPLACE INTO {table} SELECT * FROM {table}")
-    else:
-        statements.append(f"TRUNCATE {table} CASCADE")
-    log = store.events("night")
-    for statement in statements:
-        says = complaint(StateError, lambda statement=statement: run_sql(database_url, statement))
-        assert "append-only" in says or "no row of it is changed or deleted" in says
-    assert store.events("night") == log
-    assert store.verify("night") == []
+COLUMNS = {
+    "document": "content",
+    "campaign": "name",
+    "judge": "name",
+    "query": "text",
+    "sample": "reason",
+    "place": "doc_id",
+    "unit": "cost",
+    "event": "grade",
+    "watch": "name",
+    "night": "date",
+}
+
+
+def test_raw_sql_changes_nothing(each_store, database_url):
+    make_campaign(each_store)
+    work_off(each_store, "ann")
+    each_store.watches.create(WATCH)
+    add(each_store, "2026-11-01")
+    log = each_store.events("night")
+    third = "REPLACE INTO {0} SELECT * FROM {0}" if database_url.startswith("sqlite") else "TRUNCATE {0} CASCADE"
+    for table in (table.name for table in APPEND_ONLY):
+        for statement in ("UPDATE {0} SET {1} = {1}", "DELETE FROM {0}", third):
+            change = statement.format(table, COLUMNS[table])
+            says = complaint(StateError, lambda change=change: run_sql(database_url, change))
+            assert "append-only" in says or "no row of it is changed or deleted" in says
+    assert each_store.events("night") == log
+    assert each_store.verify("night") == []
 
 
 def no_triggers(url, table):
@@ -240,46 +248,26 @@ def no_triggers(url, table):
     return [f"DROP TRIGGER {table}_no_change ON {table}"]
 
 
+AT, PLACE = "WHERE seq =", "assignment 1 of place"
+FREED = "UPDATE assignment SET state = 'free', judge = NULL"
+
+
 @pytest.mark.parametrize(
     ("table", "change", "says"),
     [
         ("event", "DELETE FROM event WHERE seq = 6", ["event 6 is missing: after 5 comes 7"]),
         ("event", "UPDATE event SET grade = 3 WHERE seq = 6", ["event 6 was altered"]),
         ("event", "UPDATE event SET body = '{' WHERE seq = 6", ["event 6 is damaged"]),
-        (
-            "event",
-            "UPDATE event SET reason = 'x', digest = 'y' WHERE seq = 4",
-            ["event 4 was altered", "event 5 was altered"],
-        ),
-        (
-            "event",
-            "DELETE FROM event WHERE seq > 10",
-            ["assignment 1 of place 1 of unit 2 differs from the one that follows from the log"],
-        ),
-        (
-            "",
-            "UPDATE assignment SET state = 'free', judge = NULL WHERE unit = 2 AND position = 0",
-            ["assignment 1 of place 0 of unit 2 differs"],
-        ),
-        (
-            "",
-            "UPDATE assignment SET judge = 'bob' WHERE unit = 1 AND position = 0",
-            ["assignment 1 of place 0 of unit 1 differs"],
-        ),
-        ("", "DELETE FROM assignment WHERE unit = 4 AND position = 1", ["assignment 1 of place 1 of unit 4 differs"]),
+        ("event", f"UPDATE event SET reason = 'x', digest = 'y' {AT} 4", ["event 4 was altered", "event 5 was "]),
+        ("event", "DELETE FROM event WHERE seq > 10", [f"{PLACE} 1 of unit 2 differs from the one that follows"]),
+        ("", f"{FREED} WHERE unit = 2 AND position = 0", [f"{PLACE} 0 of unit 2 differs"]),
+        ("", "UPDATE assignment SET judge = 'bob' WHERE unit = 1 AND position = 0", [f"{PLACE} 0 of unit 1 differs"]),
+        ("", "DELETE FROM assignment WHERE unit = 4 AND position = 1", [f"{PLACE} 1 of unit 4 differs"]),
         ("unit", "UPDATE unit SET cost = 2 WHERE number = 3", ["unit 3 differs from the one drawn in event 3"]),
-        (
-            "place",
-            "UPDATE place SET probability = 0.9 WHERE unit = 2",
-            ["unit 2 differs from the one drawn in event 2"],
-        ),
+        ("place", "UPDATE place SET probability = 0.9 WHERE unit = 2", ["unit 2 differs from the one drawn in event"]),
         ("document", "UPDATE document SET content = '{}'", ["the text of document"]),
         ("place", "UPDATE place SET document = (SELECT min(digest) FROM document)", ["unit "]),
-        (
-            "query",
-            "UPDATE query SET text = 'x' WHERE query_id = 'q0'",
-            ["unit 3 differs from the one drawn in event 3"],
-        ),
+        ("query", "UPDATE query SET text = 'x' WHERE query_id = 'q0'", ["unit 3 differs from the one drawn in event"]),
         ("campaign", "UPDATE campaign SET config = '{}'", ["event 1 or the campaign's set-up was altered"]),
         ("campaign", "UPDATE campaign SET max_grade = 9", ["event 1 or the campaign's set-up was altered"]),
         ("sample", "UPDATE sample SET seq = 3", ["version 1 of the sample is as of event 3, its units as of 0"]),
@@ -287,23 +275,23 @@ def no_triggers(url, table):
         ("judge", "DELETE FROM judge", ["event 5 is of judge 'ann', who is not in the table of judges"]),
     ],
 )
-def test_verify_finds_what_was_changed(store, database_url, table, change, says):
+def test_verify_finds_what_was_changed(store, either_url, table, change, says):
     make_campaign(store)
     for _ in range(4):
         store.submit("night", store.claim("night", "ann").token, grade(1))
     store.claim("night", "bob")
     assert store.verify("night") == []
-    run_sql(database_url, *(no_triggers(database_url, table) if table else []), change)
+    run_sql(either_url, *(no_triggers(either_url, table) if table else []), change)
     problems = store.verify("night")
     for expected in says:
         assert any(problem.startswith(expected) for problem in problems), problems
     assert all("\n" not in problem for problem in problems)
 
 
-def test_a_log_with_a_hole_is_not_rebuilt_from(store, database_url):
+def test_a_log_with_a_hole_is_not_rebuilt_from(store, either_url):
     make_campaign(store)
     work_off(store, "ann")
-    run_sql(database_url, *no_triggers(database_url, "event"), "DELETE FROM event WHERE seq = 6")
+    run_sql(either_url, *no_triggers(either_url, "event"), "DELETE FROM event WHERE seq = 6")
     assert "the log is damaged: event 6 is missing" in complaint(StateError, lambda: store.rebuild("night"))
 
 

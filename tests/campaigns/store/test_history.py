@@ -20,6 +20,10 @@ def night(store):
     assert (store.verify("night"), store.waiting("night")) == ([], before)
 
 
+def items(claimed):
+    return [(c.unit, c.doc_id, c.k) for c in claimed]
+
+
 def answered(store, judge="ann", value=1, n=1):
     """Answer so many items; return the events."""
     events = []
@@ -59,12 +63,6 @@ def test_what_is_nobodys_answer_is_not_corrected(night):
             InputError, lambda s=seq, j=judge: night.correct("night", s, j, grade(), "k")
         )
     assert "grade must be" in complaint(InputError, lambda: night.correct("night", first.seq, "ann", grade(9), "k"))
-
-
-def test_a_correction_in_strict_order(store):
-    make_campaign(store, strict_order=True)
-    (first,) = answered(store)
-    assert store.correct("night", first.seq, "ann", grade(0), "k").event.grade == 0
 
 
 def test_a_lease_that_starts_again_keeps_the_item(night, clock):
@@ -135,3 +133,33 @@ def test_clocks_and_remarks_make_no_other_answer_of_it(night):
     again = night.submit("night", item.token, grade(2, active_ms=900, body={"note": "b", "hidden_ms": 7}))
     assert again.is_repeated
     assert again.event == first.event
+
+
+def test_what_is_taken_back_waits_again(store):
+    make_campaign(store, make_units(1, 1))
+    got = store.claim("night", "ann")
+    judged = store.submit("night", got.token, grade(2)).event
+    back = store.retract("night", judged.seq, "boss", "wrong query").event
+    assert (back.kind, back.supersedes, back.judge, back.reason) == ("retracted", judged.seq, "boss", "wrong query")
+    assert store.waiting("night")["free"] == 1
+    assert items([store.claim("night", "bob")]) == items([got])
+    assert store.verify("night") == []
+
+
+def test_only_an_answer_that_stands_can_be_taken_back(store):
+    make_campaign(store)
+    got = store.claim("night", "ann")
+    judged = store.submit("night", got.token, grade(2)).event
+    with pytest.raises(
+        InputError, match="event 6 is an answer of 'ann': retracting another judge's answer needs a reason"
+    ):
+        store.retract("night", judged.seq, "bob")
+    for seq, says in ((1, "event 1 is drawn"), (5, "event 5 is shown"), (99, "event 99 is not there")):
+        with pytest.raises(StateError, match=says):
+            store.retract("night", seq, "ann")
+    (corrected,) = store.record("night", "ann", [("q1", "d1-0", grade(3), None)])
+    with pytest.raises(StateError, match="is not valid any more: event 7 replaced it"):
+        store.retract("night", judged.seq, "ann")
+    store.retract("night", corrected.event.seq, "ann")
+    with pytest.raises(StateError, match="event 8 replaced it"):
+        store.retract("night", corrected.event.seq, "ann")

@@ -66,7 +66,7 @@ def test_what_was_acknowledged_is_there_after_kills(
         try:
             killed = 0
             while killed < n_kills or len(list(judges.lines())) < n_answers:
-                time.sleep(rng.uniform(0.3, 1.5))
+                time.sleep(rng.uniform(0.2, 0.8))
                 if killed < n_kills:
                     killed += judges.kill(rng.randrange(n_judges))
         finally:
@@ -82,12 +82,3 @@ def test_what_was_acknowledged_is_there_after_kills(
         assert set(judged.values()) == {1}
         assert store.verify("night") == []
         record_property("shown", f"0 of {len(acknowledged)} lost over {killed} kills, {n_judges} writers")
-
-
-def test_a_judge_who_was_killed_gets_his_item_back_at_once(database_url):
-    with open_store(database_url, create=True) as store:
-        make_campaign(store)
-        before = store.claim("night", "judge 0")
-        command = [sys.executable, str(SCRIPT), database_url, "judge 0", "1"]
-        out = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": HOME, "PATH": ""}, check=True)
-        assert json.loads(out.stdout)["doc_id"] == before.doc_id

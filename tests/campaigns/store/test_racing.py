@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from patience import PATIENCE_S
-from sqlalchemy import text
 from store_cases import grade, make_campaign, make_units
 
 from activeeval.campaigns.store import open_store
@@ -48,11 +47,11 @@ def taken_by_threads(store):
 
 
 @pytest.mark.parametrize(
-    ("k", "n_units"),
-    [(1, 15), (2, 15), (3, 15), *(pytest.param(k, -(-5000 // k), marks=pytest.mark.slow) for k in (1, 2, 3))],
+    ("k", "n_units"), [(2, 12), *(pytest.param(k, -(-5000 // k), marks=pytest.mark.slow) for k in (1, 2, 3))]
 )
-def test_no_assignment_goes_to_two(store, k, n_units, record_property):
+def test_no_assignment_goes_to_two(each_store, k, n_units, record_property):
     """The slow ones are of 20,000 claims each, of 20,004 for k = 3: four items a unit."""
+    store = each_store
     make_campaign(store, make_units(n_units, 4, per_block=5 if n_units < 100 else 100), k=k)
     claimed = taken_by_threads(store)
     assert over_assigned(claimed) == 0
@@ -64,35 +63,6 @@ def test_no_assignment_goes_to_two(store, k, n_units, record_property):
     record_property("shown", f"0 of {len(claimed)} claims given twice, k = {k}, {N_THREADS} threads")
 
 
-def test_leases_in_another_table_are_given_twice(postgresql_url, record_property):
-    """The mutant: who has an assignment stands elsewhere, so that two find it free and both write that they have it.
-
-    In 20 runs between 1,360 and 1,858 of the claims of these 240 assignments were of one that somebody had.
-    """
-    with open_store(postgresql_url, create=True) as store:
-        make_campaign(store, make_units(60, 4))
-        write = store._database.write
-        write(lambda connection: connection.execute(text("CREATE TABLE lease (assignment_id BIGINT, judge TEXT)")))
-        leased = "SELECT assignment_id FROM lease"
-        free = f"SELECT id FROM assignment WHERE id NOT IN ({leased}) ORDER BY unit, position, k LIMIT 1"
-
-        def claim(connection, judge):
-            assignment = connection.execute(text(free)).scalar()
-            if assignment is not None:
-                values = {"assignment": assignment, "judge": judge}
-                connection.execute(
-                    text("INSERT INTO lease (assignment_id, judge) VALUES (:assignment, :judge)"), values
-                )
-            return assignment
-
-        def claim_all(i):
-            return list(iter(lambda: write(lambda connection: claim(connection, f"judge {i}")), None))
-
-        claimed = [assignment for assignments in in_threads(claim_all) for assignment in assignments]
-    assert over_assigned(claimed) > 0
-    record_property("shown", f"the mutant: {over_assigned(claimed)} of {len(claimed)} claims given twice")
-
-
 def test_one_judge_in_many_windows_has_one_item(store):
     make_campaign(store, make_units(20, 2))
     got = in_threads(lambda _: store.claim("night", "ann"))
@@ -102,7 +72,7 @@ def test_one_judge_in_many_windows_has_one_item(store):
     assert store.verify("night") == []
 
 
-@pytest.mark.parametrize("n_items", [5, pytest.param(625, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_items", [3, pytest.param(625, marks=pytest.mark.slow)])
 def test_an_answer_sent_by_all_at_once_is_stored_once(store, n_items, record_property):
     """Every answer goes out 16 times, to be repeated later once more: 625 of them are 10,000."""
     make_campaign(store, make_units(n_items, 1, per_block=n_items))
@@ -119,14 +89,15 @@ def test_an_answer_sent_by_all_at_once_is_stored_once(store, n_items, record_pro
     record_property("shown", f"0 of {N_THREADS * n_items} racing submits stored twice, {n_items} replayed")
 
 
-def test_of_an_answer_and_a_claim_at_once_one_wins(store, clock):
+def test_of_an_answer_and_a_claim_at_once_one_wins(each_store, clock):
     """A lease is over: the judge answers while another claims. Whoever comes first, the log says so."""
+    store = each_store
     make_campaign(store, make_units(1, 60))
-    for round_ in range(30):
+    for round_ in range(15):
         ann = store.claim("night", "ann")
         clock.sleep(901)
 
-        def answer(ann=ann, wait_s=round_ / 4000):  # a claim takes some milliseconds longer than an answer
+        def answer(ann=ann, wait_s=round_ / 2000):  # a claim takes some milliseconds longer than an answer
             time.sleep(wait_s)
             return store.submit("night", ann.token, grade())
 
@@ -140,15 +111,16 @@ def test_of_an_answer_and_a_claim_at_once_one_wins(store, clock):
             assert store.submit("night", bob.token, grade()).event.kind == "judged"
 
 
-def test_everything_at_once_ends(store, made_url, request):
+def test_everything_at_once_ends(each_store, made_url, request):
     """Claims, files, corrections, rebuilding: no two of them wait for each other for ever."""
+    store = each_store
     log = None if made_url.startswith("sqlite") else request.getfixturevalue("postgresql").folder / "log"
     before = 0 if log is None else log.stat().st_size
     make_campaign(store, make_units(20, 2, per_block=10), k=2, lease_s=1)
 
     def work(i):
         judge = f"judge {i % 6}"
-        for round_ in range(3):
+        for round_ in range(2):
             got = store.claim("night", judge)
             if got is not None:
                 store.submit_and_claim("night", got.token, grade(i % 3))

@@ -134,7 +134,7 @@ def read_by_nobody(url):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o777), (0o444, 0o555), (0o644, 0o555)])
+@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o777), (0o644, 0o555)])
 def test_a_user_without_the_right_to_write_reads(open_folder, file_mode, folder_mode):
     """Catches a store that only root can read, whom modes do not hold, and writes that end in a trace."""
     url = url_of(open_folder / "folder" / "night")

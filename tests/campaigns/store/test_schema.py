@@ -13,11 +13,13 @@ import pytest
 from sqlalchemy import text
 from store_cases import complaint, make_campaign, make_units
 
+from activeeval import cli
 from activeeval.campaigns.store import open_store, schema
 from activeeval.campaigns.store.tables import metadata_with_partial_indexes
 from activeeval.core.errors import InputError
 
 
+@pytest.mark.usefixtures("migrated")
 def test_the_migration_makes_the_tables_of_this_release(database_url):
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
@@ -41,6 +43,7 @@ def test_there_is_one_migration_of_this_version():
     assert revisions == [schema.VERSION]
 
 
+@pytest.mark.usefixtures("migrated")
 def test_opening_again_changes_nothing(database_url):
     with open_store(database_url, create=True) as store:
         make_campaign(store)
@@ -49,6 +52,7 @@ def test_opening_again_changes_nothing(database_url):
             assert store.campaigns() == ["night"]
 
 
+@pytest.mark.usefixtures("migrated")
 def test_the_version_changes_with_the_statements_that_make_the_tables():
     """Catches tables that are changed in place under the old version: files of before would fail in the middle."""
     everything = text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
@@ -59,17 +63,17 @@ def test_the_version_changes_with_the_statements_that_make_the_tables():
 
 
 @pytest.mark.parametrize("version", ["0001", "0001_ffffffff", "0002", "9999"])
-def test_another_version_is_not_touched(database_url, version):
-    with open_store(database_url, create=True) as store:
+def test_another_version_is_not_touched(either_url, version):
+    with open_store(either_url) as store:
         change = text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '{version}'")
         store._database.write(lambda connection: connection.execute(change))
     for create in (True, False):
-        says = complaint(InputError, lambda create=create: open_store(database_url, create=create))
+        says = complaint(InputError, lambda create=create: open_store(either_url, create=create))
         assert f": was made by another version of activeeval (schema '{version}', this one has " in says
         assert says.endswith("; open it with that version, or create the campaign anew")
 
 
-def test_a_file_of_before_is_refused_by_every_command_in_one_line(sqlite_url, tmp_path):
+def test_a_file_of_before_is_refused_by_every_command_in_one_line(sqlite_url, tmp_path, capsys):
     """Catches an error of SQL in the middle of a command, of a column that the file does not have."""
     with open_store(sqlite_url, create=True) as store:
         make_campaign(store)
@@ -79,10 +83,8 @@ def test_a_file_of_before_is_refused_by_every_command_in_one_line(sqlite_url, tm
         connection.execute(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0001'")
         connection.commit()
     for words in (("status", "night"), ("claim", "night", "--judge", "ann"), ("verify", "night"), ("list",)):
-        command = [sys.executable, "-m", "activeeval", "campaign", *words, "--db", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode != 0
-        (line,) = done.stderr.splitlines()
+        assert cli.run(["campaign", *words, "--db", str(path)]) == 1
+        (line,) = capsys.readouterr().err.replace("\n  ", " ").splitlines()
         assert "campaigns.activeeval" in line
         assert "made by another version of activeeval" in line
 

@@ -1,0 +1,68 @@
+"""Campaigns that the command line makes of the small inputs: their options, and files that are made once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_cases import RUN, grade_of
+from cli_files import write_lines
+
+MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
+OPTIONS = {"runs": ("a.run",), "max_grade": 3, "seed": 3}
+RANKED = (*RUN, "--measure", "kNDCG(k=3)@5", "--budget", "40%", "--seed", 2)
+AGAIN = ("create", "--redraw", *RUN, "--measure", "DCG@5", "--seed", 5)
+
+
+def once(stored, name, make):
+    """Make the file of a campaign, or write what an earlier test has made."""
+    path = Path(f"{name.partition(' ')[0]}.activeeval")
+    if name in stored:
+        path.write_bytes(stored[name])
+    else:
+        make()
+        stored[name] = path.read_bytes()
+
+
+def estimate_row(campaign, *options):
+    return campaign("estimate", *options, "-o", "jsonl").rows[0]
+
+
+def exported(campaign, form, path):
+    assert campaign("export", "--format", form, "--out", path, "--force").code == 0
+
+
+@pytest.fixture
+def oracle(folder):
+    """Write the grade of everything."""
+    names = [(f"q{q}", f"d{j}") for q in [*range(1, 41), "X"] for j in range(30)]
+    write_lines(folder / "all.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in names])
+    return "all.qrels"
+
+
+@pytest.fixture(scope="session")
+def stored():
+    """Return the files of campaigns that tests have made so far."""
+    return {}
+
+
+@pytest.fixture
+def campaign(call, oracle, stored):
+    """Make a campaign of 60 items, w, and return a function that calls one of its commands."""
+
+    def make():
+        made = call("campaign", "create", "w", *MADE)
+        assert made.code == 0, made.err
+
+    def run(command, *arguments):
+        return call("campaign", command, "w", *arguments)
+
+    once(stored, "w", make)
+    return run
+
+
+@pytest.fixture
+def judged(campaign, oracle, stored):
+    """Have the campaign judged whole; return a function that calls one of its commands."""
+    once(stored, "w judged", lambda: campaign("judge", "--judge", "ann", "--oracle", oracle))
+    return campaign
