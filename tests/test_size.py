@@ -26,14 +26,14 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 57_505,
+    "code lines: package": 59_020,
     "code lines: core": 17_000,
-    "code lines: tests": 48_791,
+    "code lines: tests": 48_310,
     "code lines: benchmarks": 12_494,
     "classes that hold a value and its interval": 5,
     "commands": 52,
-    "options": 610,
-    "options of one command": 48,
+    "options": 628,
+    "options of one command": 50,
     "option names typed in three places or more": 0,
     "public names": 45,
     "commands that call more than two functions of other rooms": 0,

@@ -208,7 +208,7 @@ class CampaignWork(StoreHandle):
         """
         options: dict[str, Any] = {**asked}
         texts = {name: options.pop(name, None) for name in ("documents", "queries")}
-        is_asked = not (measure is None or isinstance(measure, (str, tuple, list)) and not measure)
+        is_asked = not (measure is None or (isinstance(measure, (str, tuple, list)) and not measure))
         choices, request = requested(runs, measure if is_asked else "DCG", **options)
         request = request if is_asked else replace(request, measures=())
         draws = CampaignDrawing(opened=lambda: nullcontext(self.store), name=self.name, place=self.store.place, **texts)
