@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from activeeval.core.errors import FormatError
 from activeeval.core.results import Note
 from activeeval.formats.reading_rules import rules
 from activeeval.formats.suffixes import PathLike
@@ -44,7 +45,7 @@ class TableDialect:
 
 TABLE_DIALECTS = (
     TableDialect(
-        name="BEIR judgments",
+        name="a BEIR table",
         needs=frozenset(("query-id", "corpus-id", "score")),
         columns={"query-id": "query_id", "corpus-id": "doc_id"},
     ),
@@ -174,7 +175,9 @@ DOCUMENT_DIALECTS = (
         document="metadata.doc_id|fields.doc_id|metadata.docno",
         grade="responses.*.value",
         judge="responses.*.user_id",
-        is_left_out=lambda at: at("responses.*.status") in ("draft", "discarded"),
+        is_left_out=lambda at: (
+            at("responses.*.status") in ("draft", "discarded") or not re.search(r"\d", str(at("responses.*.value")))
+        ),
     ),
     DocumentDialect(
         name="predictions of sentence-transformers",
@@ -205,10 +208,16 @@ def by_roles(sheet: Sheet) -> Sheet:
     """Rename the columns of another tool's table, and those that the user named, to this library's; note the format."""
     plain = {name.strip().lower(): name for name in sheet.columns}
     renamed = {column: role for column, role in rules().columns.items() if column in plain}
+    rules().met.update(renamed)
     notes = sheet.notes
     dialect = next((dialect for dialect in TABLE_DIALECTS if dialect.needs <= plain.keys()), None)
     if dialect is not None:
         taken = {*renamed.values(), *plain}
+        for column, role in dialect.columns.items():
+            if column in dialect.needs and role in plain:
+                raise FormatError(
+                    sheet.source, None, f"columns {column} and {role} hold the same, expected one of them"
+                )
         renamed |= {c: role for c, role in dialect.columns.items() if c in plain and role not in taken}
         named = ", ".join(plain[name] for name in plain if name in dialect.needs | dialect.columns.keys())
         notes = (*notes, read_as(sheet.source, f"{dialect.name}: {named}"))

@@ -10,7 +10,7 @@ from typing import Any
 
 from activeeval.core.errors import FormatError, shown
 from activeeval.formats.json_text import parse_json
-from activeeval.formats.suffixes import SPREADSHEETS, PathLike, bare_suffix
+from activeeval.formats.suffixes import SPREADSHEETS, PathLike, bare_suffix, located
 from activeeval.formats.text.plain import first_lines
 
 JSON = ".json"
@@ -23,13 +23,6 @@ _WITHOUT_HEADER = re.compile(
 )
 """First line of a table without names of columns: of judgments and runs as TREC has them, and of runs of MS MARCO."""
 _IDS = {"query_id", "q_id", "qid", "query-id", "query"}
-
-
-def located(path: PathLike) -> tuple[str, str]:
-    """Split the name of a part off a file's name, ``predictions.json#en/test``; "" if there is none."""
-    name = os.fspath(path)
-    file, mark, part = name.rpartition("#")
-    return (file, part) if mark and not os.path.exists(name) else (name, "")
 
 
 def kind_of(path: PathLike) -> str:
@@ -77,10 +70,11 @@ def read_json(path: PathLike) -> Any:
     from activeeval.formats.files import MOST_PARSED, open_text  # imported late: plain text is read without it
 
     file, part = located(path)
+    content = open_text(file, MOST_PARSED)
     try:
-        value = parse_json(open_text(file, MOST_PARSED))
+        value = parse_json(content)
     except ValueError as problem:
-        raise FormatError(file, None, f"is not JSON: {problem}") from None
+        raise FormatError(file, None, f"cannot be read as JSON: {problem}") from None
     for key in filter(None, part.split("/")):
         if not isinstance(value, dict) or key not in value:
             known = ", ".join(value) if isinstance(value, dict) else "none"
@@ -94,10 +88,11 @@ def read_json(path: PathLike) -> Any:
     return alone if isinstance(alone, dict) and "doc_id" not in alone else within
 
 
-def nested_values(value: Any, path: PathLike) -> Mapping[str, Mapping[str, Any]] | None:
+def nested_values(value: Any, path: PathLike, *, is_run: bool = False) -> Mapping[str, Mapping[str, Any]] | None:
     """Get {query: {document: value}} from JSON; None for other JSON. Parts without a choice are entered.
 
-    {query: [relevant document, …]} gives the value 1 to each.
+    {query: [document, …]} lists relevant documents, each with the value 1; with `is_run` it is the ranking, and the
+    values fall with the rank.
 
     Raises
     ------
@@ -105,7 +100,13 @@ def nested_values(value: Any, path: PathLike) -> Mapping[str, Mapping[str, Any]]
         If there are several parts {part: {query: {document: value}}}, or a value is not a number.
     """
     if isinstance(value, dict) and value and all(map(_is_id_list, value.values())):
-        return {query: dict.fromkeys(documents, 1) for query, documents in value.items()}
+        for query, documents in value.items():
+            if len(set(documents)) < len(documents):
+                raise FormatError(os.fspath(path), None, f"the list of query {shown(query)} has a document twice")
+        return {
+            query: {document: -rank if is_run else 1 for rank, document in enumerate(documents)}
+            for query, documents in value.items()
+        }
     names: list[str] = []
     while True:
         if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
@@ -119,7 +120,9 @@ def nested_values(value: Any, path: PathLike) -> Mapping[str, Mapping[str, Any]]
             problem = f"{shown(mixed[0])} holds numbers and {shown(named[0])} objects, expected one depth"
             raise FormatError(os.fspath(path), None, problem)
         if len(parts) > 1:
-            problem = f"holds {', '.join(named)}: name one, as {os.fspath(path)}#{named[0]}"
+            file, outer = located(path)
+            leaf = "/".join(filter(None, (outer, *names, *_first_leaf(parts))))
+            problem = f"holds {', '.join(named)}: name one, as {file}#{leaf}"
             raise FormatError(os.fspath(path), None, problem)
         name, value = next(iter(parts.items()))
         names.append(name)
@@ -131,6 +134,13 @@ def nested_values(value: Any, path: PathLike) -> Mapping[str, Mapping[str, Any]]
                 at = f"document {shown(document)} of query {shown(query)}"
                 raise FormatError(os.fspath(path), None, f"{at} has {shown(str(number))}, expected a finite number")
     return inner
+
+
+def _first_leaf(parts: Mapping[str, Any]) -> list[str]:
+    """List the keys that lead to the first {query: {document: value}} below some parts."""
+    name, part = next(iter(parts.items()))
+    inner = {key: below for key, below in part.items() if any(isinstance(entry, dict) for entry in below.values())}
+    return [name, *_first_leaf(inner)] if inner else [name]
 
 
 def _is_id_list(value: Any) -> bool:

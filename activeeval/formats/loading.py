@@ -20,12 +20,12 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats
 from activeeval.formats.chunks import ruled_run
 from activeeval.formats.dialects import by_roles, document_dialect
-from activeeval.formats.file_kinds import JSON, kind_of, located, read_json
+from activeeval.formats.file_kinds import JSON, kind_of, read_json
 from activeeval.formats.files import FileStamp
 from activeeval.formats.graders.books import document_sheet
 from activeeval.formats.pooling import TablePool, pool_from_tables
 from activeeval.formats.reading_rules import rules
-from activeeval.formats.suffixes import PathLike
+from activeeval.formats.suffixes import PathLike, located
 from activeeval.formats.tables.cells import tiny_texts
 from activeeval.formats.tables.read_tables import frame_sheet, json_sheet, pair_sheet, read_sheet
 from activeeval.formats.tables.sheets import Sheet

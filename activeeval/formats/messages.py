@@ -5,7 +5,7 @@ from __future__ import annotations
 WORDS = {
     "read as": "{source} is read as {form}",
     "outside the sample": "{source}: {n} of {of:judgment} {n:is|are} of items that the sample does not hold",
-    "queries without id": "{n} of {of:judged query} {n:has|have} no id in {source}",
+    "queries without id": "{n} of {of:judged query} {n:has|have} no id in {source} and {n:is|are} left out",
     "columns without numbers": "{source}: columns without numbers are left out: {names}",
     "values alone": "{source}: {n:query} with {metric} {n:is|are} only there and left out",
     "by session": "by session: {value:+.3f} ({low:.3f} to {high:.3f}), {n:session}",

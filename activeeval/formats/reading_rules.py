@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from activeeval.core.errors import InputError, did_you_mean, shown
 
@@ -40,11 +40,14 @@ class ReadingRules:
     collapse : str
         How chunks become documents: a column with the document of each row, or a regular expression on document ids,
         whose group is the document, or which is removed if it has no group; "" keeps chunks.
+    met : set of str
+        The columns, as in `columns`, that a table had; `dialects.by_roles` adds to it.
     """
 
     columns: Mapping[str, str]
     leave_out_self: bool = False
     collapse: str = ""
+    met: set[str] = field(default_factory=set)
 
     def document_of(self) -> Callable[[str], str]:
         """Build the function from the id of a chunk to that of its document."""
@@ -78,7 +81,8 @@ def reading(
     Raises
     ------
     InputError
-        If a role is unknown, two have the same column, or `collapse` is no regular expression.
+        If a role is unknown, two have the same column, `collapse` is no regular expression, or, at the end, no table
+        had one of the columns.
     """
     names: dict[str, str] = {}
     for role, column in (columns or {}).items():
@@ -105,3 +109,5 @@ def reading(
         yield
     finally:
         _RULES.reset(token)
+    if lacking := [column for column in names if column not in held.met]:
+        raise InputError(f"no table has a column {shown(lacking[0])}", field="columns")

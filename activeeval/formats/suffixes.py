@@ -48,6 +48,13 @@ def check_table(path: PathLike) -> None:
         raise InputError(f"{os.fspath(path)}: is a pipe, expected a file: write the table to one first")
 
 
+def located(path: PathLike) -> tuple[str, str]:
+    """Split the name of a part off a file's name, ``predictions.json#en/test``; "" if there is none."""
+    name = os.fspath(path)
+    file, mark, part = name.rpartition("#")
+    return (file, part) if mark and not os.path.exists(name) else (name, "")
+
+
 def check_one_stdin(sources: Sequence[object]) -> None:
     """Raise InputError if standard input is named twice: it can be read only once."""
     if sum(isinstance(source, str) and source == STDIN for source in sources) > 1:

@@ -14,7 +14,7 @@ from activeeval.core.errors import InputError
 from activeeval.core.measures import SampledMeasure, Target
 from activeeval.core.pool import Rankings
 from activeeval.formats.loading import load_run
-from activeeval.formats.suffixes import unpacked_name
+from activeeval.formats.suffixes import located, unpacked_name
 from activeeval.formats.text.trec import Run
 
 QUESTIONS = ("difference", "run", "versus")
@@ -151,7 +151,8 @@ def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
     >>> system_names(["", ""], ["AdaRank/Fold1.score.gz", "ListNet/Fold1.score.gz"])
     ('AdaRank', 'ListNet')
     """
-    places = [Path(unpacked_name(path)) for path in paths]
+    files = [located(unpacked_name(path)) for path in paths]
+    places = [Path(f"{file}#{part.replace('/', ':')}" if part else file) for file, part in files]
     deepest = max((len(place.parts) for place in places), default=0)
     folders = ([place.parts[-k] if len(place.parts) >= k else "" for place in places] for k in range(2, deepest + 1))
     numbers = [f"run {k + 1}" for k in range(len(paths))]

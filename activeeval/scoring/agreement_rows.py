@@ -42,11 +42,11 @@ def confusion_tables(agreements: Agreements) -> list[Rows]:
     tables: list[Rows] = []
     for pair in pairs:
         title = f"grades of {pair.judges[0]} (rows) and {pair.judges[1]}"
-        names = [f"{grade:g}" for grade in pair.grades.tolist()]
+        names = [f"{grade:g}" for grade in pair.grades]
         tables.append(
             [
-                {title: name} | {other: int(n) for other, n in zip(names, of_grade, strict=True)}
-                for name, of_grade in zip(names, pair.counts.tolist(), strict=True)
+                {title: name} | dict(zip(names, of_grade, strict=True))
+                for name, of_grade in zip(names, pair.counts, strict=True)
             ]
         )
     return tables

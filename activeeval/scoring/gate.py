@@ -52,7 +52,7 @@ def by_judgments(
     source, options["queries"] = by_query_ids(judgments, options.get("queries"), machine_is_truth=machine_is_truth)
     labels = labels_of(source, machine_is_truth=machine_is_truth)
     after, before = load_run(new), load_run(old)
-    for note in labels.notes:
+    for note in (*labels.notes, *after.notes, *before.notes):
         if not isinstance(note, Caution):  # cautions are part of each decision
             say(note)
     system_pair = request.names or system_names([after.name, before.name], [after.source, before.source])

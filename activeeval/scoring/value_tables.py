@@ -45,11 +45,14 @@ class MetricTable:
         Metric -> query -> value.
     left_out : tuple of str
         Columns that hold no numbers.
+    notes : tuple of Note
+        Notes on how the file was read.
     """
 
     source: str
     values: dict[str, dict[str, float]]
     left_out: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def of(self, metric: str) -> dict[str, float]:
         """Look up a metric, negated if its name begins with a minus; raise InputError if the table lacks it."""
@@ -93,7 +96,7 @@ def read_values(path: PathLike) -> MetricTable:
     values = {metric: of_metric for metric, of_metric in values.items() if of_metric}
     if not values:
         raise FormatError(os.fspath(path), None, "holds no column of numbers, expected a value of each query")
-    return MetricTable(source=os.fspath(path), values=values, left_out=tuple(left_out))
+    return MetricTable(source=os.fspath(path), values=values, left_out=tuple(left_out), notes=sheet.notes)
 
 
 def by_values(
@@ -112,6 +115,8 @@ def by_values(
     """
     before, after = read_values(old), read_values(new)
     for table in (before, after):
+        for note in table.notes:
+            say(note)
         if table.left_out:
             say(Note("columns without numbers", {"source": table.source, "names": table.left_out}))
     metrics = tuple(request.measures) or tuple(name for name in after.values if name in before.values)

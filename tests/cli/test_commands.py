@@ -154,7 +154,8 @@ def test_no_query_judged_in_full_has_no_mean(call, folder):
 
 def test_calibration_reads_as_two_tables(call):
     lines = call("--quiet", "calibration", *TRAINED, "--measure", "DCG@3").out.splitlines()
-    assert lines[0].startswith("The grade model is too sure of itself: its variance is ")
+    assert lines[0].startswith("The grade model is ")
+    assert "its variance is" in lines[0]
     lines = lines[lines.index("") + 1 :]
     end = lines.index("")
     assert lines[0] == "The model and the labels, L is DCG@3"

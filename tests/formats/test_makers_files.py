@@ -197,7 +197,7 @@ def test_two_frames_of_zstandard_are_one_file(tmp_path):
 def test_a_part_of_several_is_named(tmp_path):
     parts = {"en": {"dev": SCORES, "test": SCORES}, "de": {"test": {"q1": {"d1": 1.0}}}}
     path = written(tmp_path, "predictions.json", json.dumps(parts))
-    with pytest.raises(InputError, match=r"holds en, de: name one, as [^ ]*predictions.json#en"):
+    with pytest.raises(InputError, match=r"holds en, de: name one, as [^ ]*predictions.json#en/dev"):
         load_run(path)
     with pytest.raises(InputError, match="holds no part 'fr'; known: en, de"):
         load_run(f"{path}#fr")
@@ -213,6 +213,9 @@ def test_judges_and_times_of_label_studio_are_kept(tmp_path):
 
 
 WRONG = {
+    "objects of two tools": ("x.json", json.dumps([label_studio("q1", "d1", 1), {"query_id": "q2"}]), "entry 2 has no"),
+    "a list with a document twice": ("x.json", '{"q1": ["d1", "d1"]}', "query 'q1' has a document twice"),
+    "two columns of queries": ("x.csv", "query-id,corpus-id,query_id,score\nq1,d1,q2,1\n", "hold the same, expected"),
     "a list of numbers": ("x.json", "[1, 2]", "is JSON of no known form"),
     "an object of texts": ("x.json", '{"a": "b"}', "is JSON of no known form"),
     "a key twice": ("x.json", '{"q1": {"d1": 1, "d1": 2}}', "the key 'd1' is there twice"),
@@ -220,7 +223,7 @@ WRONG = {
     "a text as a value": ("x.json", '{"q1": {"d1": "high"}}', "has 'high', expected a finite number"),
     "NaN": ("x.json", '{"q1": {"d1": NaN}}', "expected a finite number"),
     "two depths": ("x.json", '{"q1": {"d1": 1}, "q2": {"d1": {"x": 1}}}', "expected one depth"),
-    "cut JSON": ("x.json", '{"q1": {"d1": 1}', "is not JSON"),
+    "cut JSON": ("x.json", '{"q1": {"d1": 1}', "cannot be read as JSON"),
     "a choice that is no number": ("x.json", json.dumps([label_studio("q1", "d1", "good")]), "is 'good', expected a"),
     "a task without a document": ("x.json", json.dumps([label_studio("q1", None, 1)]), "no doc_id or docno or docid"),
     "requests without a list": ("x.json", '{"requests": 3}', "requests is no list of objects"),
@@ -251,7 +254,25 @@ def test_a_folder_of_runs_is_read_whole_or_not_at_all(tmp_path, capsys):
     assert run_command(["score", qrels, str(tmp_path / "runs"), "nDCG@10"]) == 1
     printed = capsys.readouterr()
     assert not printed.out
-    assert "c.json: is not JSON" in printed.err
+    assert "c.json: cannot be read as JSON" in printed.err
+
+
+def test_lists_of_documents_are_labels_or_a_ranking(tmp_path):
+    path = written(tmp_path, "lists.json", json.dumps({"q1": ["d1", "d2"], "q2": ["d9", "d3"]}))
+    assert score(GRADES, [path], "nDCG@10").value == pytest.approx(BY_IR_MEASURES, abs=1e-12)
+    assert read_judgments(path).values.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("ranks", [(25, 11), (1, 1), (2, 3)])
+def test_whole_numbers_that_are_no_ranks_are_refused(tmp_path, ranks):
+    path = written(tmp_path, "scores.tsv", lines([("q1", "d1", ranks[0]), ("q1", "d2", ranks[1])]))
+    with pytest.raises(InputError, match="is no rank of query 'q1', expected ranks from 0 or 1, each once"):
+        load_run(path)
+
+
+def test_columns_of_a_book_that_are_no_judges_are_left_out(tmp_path):
+    path = written(tmp_path, "book.csv", "query,docid,position,Ann Lee,title\nq1,d1,1,2,2001\nq1,d2,2,0,2002\n")
+    assert {judge.name for judge in read_judgments(path).judges} == {"Ann Lee"}
 
 
 def test_columns_may_be_named(tmp_path, capsys):
@@ -265,6 +286,8 @@ def test_columns_may_be_named(tmp_path, capsys):
         ("querry=topic", "did you mean query"),
         ("query", "'query' is no ROLE=COLUMN"),
         ("query=a,query=b", "names a role twice"),
+        (named.replace("useful", "usefull"), "no grade column"),
+        (f"{named},judge=whom", "no table has a column 'whom'"),
     ):
         assert run_command(["score", path, run, "nDCG@10", "--columns", wrong]) in (1, 2)
         assert problem in capsys.readouterr().err
@@ -292,5 +315,5 @@ def test_queries_named_by_texts_are_scored_by_a_table_of_ids(tmp_path, capsys):
     run = written(tmp_path, "r.json", json.dumps(SCORES))
     assert run_command(["score", book, run, "RR", "--queries", queries, "-o", "jsonl"]) == 0
     printed = capsys.readouterr()
-    assert json.loads(printed.out)["queries"] == len(by_text)
+    assert json.loads(printed.out)["queries"] == len(by_text) - 1
     assert "1 of 3 judged queries has no id in" in printed.err

@@ -446,10 +446,6 @@ SLIPS = {
         r"d\.csv: the sheet is of sample 'f0', expected one of sample '\w{32}'",
     ),
     "two samples": (lambda rows: changed(rows, 1, sample="f0"), r"d\.csv:3: column sample: holds 'f0', the first .*"),
-    "a column lost": (
-        lambda rows: [{k: v for k, v in row.items() if k != "sample"} for row in rows],
-        r"d\.csv:1: no column sample in: block, .*; expected the sheet of a sample",
-    ),
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from functools import lru_cache
 
@@ -151,7 +152,10 @@ def test_all_queries_are_written_as_score_has_them(call, files, suffix):
     done = call("compare", "old.run", "half.run", "--qrels", "q.txt", "--measure", "nDCG@5", "--per-query", name)
     assert f"wrote {name}: 24 queries" in done.err
     rows = read(name).to_dicts()
-    assert [{key: row[key] for key in scored[0]} for row in rows] == scored
+    places = [each["query_id"] for each in scored]
+    by_query = sorted(rows, key=lambda row: places.index(row["query_id"]))
+    assert [{key: row[key] for key in scored[0]} for row in by_query] == scored
+    assert [row["share_of_loss"] for row in rows] == sorted((row["share_of_loss"] for row in rows), reverse=True)
     assert {row["weight"] for row in rows} == {1 / 24}
     shares = {q: share for q, *_, share in losses_by_score(call)}
     assert {row["query_id"]: row["share_of_loss"] for row in rows if row["share_of_loss"]} == pytest.approx(shares)
@@ -308,3 +312,14 @@ def test_a_headline_keeps_the_value_of_few_queries(call, folder):
     assert none.startswith("two.run: nDCG@10 0.50 (")
     assert "1 of 2 queries has no relevant document: it counts as 0" in " ".join(none.split())
     assert call("score", "late.txt", "two.run", "RR@10").out.startswith("two.run: RR@10 0.75 (")
+
+
+def test_the_table_of_queries_begins_with_those_that_lose_and_says_what_moved(call, tmp_path):
+    (tmp_path / "old.run").write_text("q1 Q0 a 1 3 r\nq1 Q0 b 2 2 r\nq2 Q0 a 1 3 r\nq2 Q0 b 2 2 r\nq2 Q0 c 3 1 r\n")
+    (tmp_path / "new.run").write_text("q1 Q0 a 1 3 r\nq1 Q0 b 2 2 r\nq2 Q0 c 1 3 r\nq2 Q0 b 2 2 r\nq2 Q0 a 3 1 r\n")
+    (tmp_path / "q.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 b 0\nq2 0 c 0\n")
+    runs = [str(tmp_path / name) for name in ("old.run", "new.run")]
+    path = tmp_path / "by-query.jsonl"
+    call("compare", *runs, "--qrels", str(tmp_path / "q.txt"), "--measure", "DCG@2", "--per-query", str(path))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(row["query_id"], row["moved"]) for row in rows] == [("q2", "a 1→out"), ("q1", "")]

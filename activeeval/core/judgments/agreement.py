@@ -86,17 +86,17 @@ class PairAgreement:
         Cohen's κ by weights: none, linear, quadratic.
     difference : Coefficient
         Mean of the first judge's grade minus the second's.
-    grades : ndarray, shape (n_grades,)
+    grades : tuple of float
         Distinct grades of all judges, rising.
-    counts : ndarray, shape (n_grades, n_grades)
+    counts : tuple of tuple of int
         Number of items by the grade of the first judge (row) and of the second (column).
     """
 
     judges: tuple[str, str]
     kappas: dict[str, Coefficient]
     difference: Coefficient
-    grades: Floats
-    counts: Floats
+    grades: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -354,8 +354,15 @@ def _pairs(
         n, raw, base_rate = common_fields
         difference = Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
         judges = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
-        table = {"grades": values, "counts": counts}
-        pairs.append(PairAgreement(judges=judges, kappas=kappas, difference=difference, **table))
+        pairs.append(
+            PairAgreement(
+                judges=judges,
+                kappas=kappas,
+                difference=difference,
+                grades=tuple(values.tolist()),
+                counts=tuple(tuple(map(int, row)) for row in counts.tolist()),
+            )
+        )
     return pairs
 
 

@@ -20,6 +20,7 @@ from activeeval.formats.dialects import (
     is_ai_name,
     read_as,
 )
+from activeeval.formats.graders.file_forms import BOOK, NO_RATERS
 from activeeval.formats.graders.joining import IdsOfTexts, TextsOfIds
 from activeeval.formats.graders.replies import Replies, few_names
 from activeeval.formats.suffixes import PathLike
@@ -27,7 +28,6 @@ from activeeval.formats.tables.cells import as_float, is_empty
 from activeeval.formats.tables.sheets import Sheet
 
 _PLAIN_JSON = "{query: {document: value}}, a list of objects with query_id, doc_id and grade"
-_BOOK = ("query", "docid")
 
 
 class Rating(NamedTuple):
@@ -71,12 +71,15 @@ def document_ratings(document: Any, path: PathLike) -> list[Rating]:
     for k, entry in enumerate(document if isinstance(document, list) else [document]):
         if not isinstance(entry, dict):
             raise FormatError(os.fspath(path), None, f"entry {k + 1} is {shown(str(entry))}, expected an object")
+        if lacking := [key for key in dialect.needs if key not in entry]:
+            problem = f"entry {k + 1} has no {' and '.join(lacking)}, expected each as in {dialect.name}"
+            raise FormatError(os.fspath(path), None, problem)
         try:
             rows += [_rating(dialect, at, path) for at in entries(dialect, entry) if not dialect.is_left_out(at)]
         except ValueError as problem:
             raise FormatError(os.fspath(path), None, str(problem)) from None
     if not rows:
-        raise FormatError(os.fspath(path), None, "holds no ratings")
+        raise FormatError(os.fspath(path), None, "holds no ratings that are numbers")
     return rows
 
 
@@ -114,9 +117,14 @@ def _rating(dialect: DocumentDialect, at: Lookup, path: PathLike) -> Rating:
     )
 
 
+def raters_of(sheet: Sheet) -> list[str]:
+    """List the columns of the raters of a Quepid book in CSV."""
+    return [name for name in sheet.columns if name.strip().lower() not in BOOK | NO_RATERS]
+
+
 def book_ratings(sheet: Sheet) -> list[Rating]:
     """Extract the ratings of a Quepid book in CSV: query, docid, and a column for each rater."""
-    raters = [name for name in sheet.columns if name not in _BOOK]
+    raters = raters_of(sheet)
     queries, docs = sheet.words("query"), sheet.texts("docid").tolist()
     rows = []
     for name in raters:

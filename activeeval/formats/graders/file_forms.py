@@ -12,7 +12,9 @@ from activeeval.core.types import Bools
 if TYPE_CHECKING:
     from activeeval.formats.tables.sheets import Sheet
 
-_BOOK = {"query", "docid"}
+BOOK = {"query", "docid"}
+NO_RATERS = {"position", "rank", "title", "url", "id", "query_id", "doc_id", "notes", "information_need", "options"}
+"""Columns that a book of Quepid may have beside those of its raters."""
 _GRADES = {"grade", "relevance", "label", "rating", "score"}
 _OF_REPLIES = ("result_status", "prompt_version", "prompt", "model", "explanation")
 """Columns of graders' tables (umbrela, toolkits, `grader ask`) that tables of people's judgments do not have."""
@@ -43,7 +45,7 @@ def is_batch(columns: Collection[str]) -> bool:
 
 def is_book(columns: Collection[str]) -> bool:
     """Check whether the columns of a table are those of a Quepid book: query, docid, and a column for each rater."""
-    return len(columns) > len(_BOOK) and set(columns) >= _BOOK and _GRADES.isdisjoint(columns)
+    return len(set(columns) - NO_RATERS) > len(BOOK) and set(columns) >= BOOK and _GRADES.isdisjoint(columns)
 
 
 def is_of_machines(sheet: Sheet) -> Bools:

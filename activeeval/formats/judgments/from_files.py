@@ -169,7 +169,7 @@ def labels_of(source: Any, policy: str = "median", *, machine_is_truth: bool = F
     if isinstance(judgments, Judgments):
         labels: Qrels = judgments.labels(policy)
         of_file = _notes_of(source, judgments) if judgments is not source else ()
-        return replace(labels, notes=(*of_file, *judgments.notes()))
+        return replace(labels, notes=(*of_file, *judgments.notes(), *_several_grades(judgments, policy)))
     from activeeval.formats.loading import load_qrels
 
     return load_qrels(judgments)
@@ -188,6 +188,21 @@ def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note | Caution, ...
     if n_cannot:
         notes.append(Note("cannot count", {"source": source, "n": n_cannot}))
     return tuple(notes)
+
+
+def _several_grades(judgments: Judgments, policy: str) -> list[Note]:
+    """Note how many items several people graded, and how many of these alike; [] if there is one judge."""
+    if len(judgments.judges) == 1:
+        return []
+    from activeeval.core.judgments.policies import agreement_of
+    from activeeval.core.results import Note, Told
+
+    by_item: dict[tuple[str, str], dict[str, int]] = {}
+    for row in judgments.of_people():
+        by_item.setdefault((row.query, row.item), {})[row.judge.name] = row.value
+    agreement = agreement_of(by_item.values())
+    counts: dict[str, Told] = {"n": agreement.several, "n_alike": agreement.alike, "policy": policy}
+    return [Note("several grades", counts)] if agreement.several > agreement.alike else []
 
 
 def of_json(path: PathLike, kind: str) -> Judgments:
@@ -210,7 +225,9 @@ def of_sheet(path: PathLike, sheet: Sheet, kind: str) -> Judgments:
         return of_machine(path, origin, kind)
     if not is_book(columns):
         return of_table(sheet, kind)
-    note = read_as(path, "a book of Quepid: query, docid and a column for each judge")
+    from activeeval.formats.graders.books import raters_of
+
+    note = read_as(path, f"a book of Quepid: query, docid and the judges {', '.join(raters_of(sheet))}")
     return replace(of_book(sheet, kind), read_notes=(note, *sheet.notes))
 
 

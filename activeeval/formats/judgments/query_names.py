@@ -44,12 +44,12 @@ def by_query_ids(judgments: Any, queries: Any, *, machine_is_truth: bool = False
 
 
 def with_query_ids(judgments: Judgments, path: str) -> Judgments:
-    """Replace query texts by the ids of a table of texts; a text of several ids gives a judgment for each.
+    """Replace query texts by the ids of a table of texts; judgments of a text without an id are left out and counted.
 
     Raises
     ------
     InputError
-        If no query of the judgments is a text or an id of the table.
+        If no query of the judgments is a text or an id of the table, or a text is of several ids.
     """
     texts = read_texts(path, QUERIES).by_id
     by_id = {key: next((text for name, text in of_id.items() if name != NEED), "") for key, of_id in texts.items()}
@@ -60,6 +60,10 @@ def with_query_ids(judgments: Judgments, path: str) -> Judgments:
     if len(unknown) == len(ids_of):
         problem = f"holds no query of {judgments.source}, whose first is {names[0]!r}"
         raise InputError(f"{path}: {problem}", field="queries")
+    if twice := [name for name, of_name in ids_of.items() if len(of_name) > 1]:
+        problem = f"the text {twice[0]!r} is of the queries {' and '.join(ids_of[twice[0]])}, expected one"
+        raise InputError(f"{path}: {problem}", field="queries")
+    ids_of |= {name: [] for name in unknown}
     rows = np.repeat(np.arange(len(names)), [len(ids_of[name]) for name in names])
     queries = [query for name in names for query in ids_of[name]]
     note = Note("queries without id", {"source": path, "n": len(unknown), "of": len(ids_of)})

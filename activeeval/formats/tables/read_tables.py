@@ -124,7 +124,9 @@ def json_sheet(value: Any, path: PathLike, value_name: str) -> Sheet | None:
             records.add(entry)
         check_count(name, None, len(records))
         return Sheet(name, records)
-    nested = None if isinstance(value, dict) and document_dialect(value) is not None else nested_values(value, path)
+    if isinstance(value, dict) and document_dialect(value) is not None:
+        return None
+    nested = nested_values(value, path, is_run=value_name == "score")
     if nested is None:
         return None
     form = f"JSON {{query: {{document: {value_name}}}}}"

@@ -138,6 +138,16 @@ def _read_run_of_ranks(path: PathLike) -> Run:
     columns = read_columns(path, "qtn", "query document rank")
     ranks = columns.wholes(0, "rank")
     query_ids, doc_ids = columns.pairs()
+    owners = distinct_texts(query_ids)[1]
+    order = np.lexsort((ranks, owners))
+    begins = np.r_[True, np.diff(owners[order]) != 0]
+    is_rank = np.where(begins, np.isin(ranks[order], (0, 1)), np.r_[True, np.diff(ranks[order]) > 0])
+    if not is_rank.all():
+        row = int(order[int(np.argmin(is_rank))])
+        expected = (
+            "expected ranks from 0 or 1, each once in its query; for scores begin with a line query_id, doc_id, score"
+        )
+        columns.fail(row, f"{ranks[row]} is no rank of query {shown(query_ids[row])}, {expected}")
     note = read_as(columns.path, "a run of MS MARCO: query, document, rank")
     return Run(query_ids, doc_ids, -ranks.astype(np.float64), ranks, "", columns.path, (note,))
 

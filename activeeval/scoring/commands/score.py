@@ -224,11 +224,11 @@ def _files_apart(
     str, tuple of str, tuple of str
         First run, further runs, measures.
     """
-    from activeeval.formats.suffixes import runs_in
+    from activeeval.formats.suffixes import located, runs_in
 
     words = [*measures]
     named = [run]
-    while words and os.path.exists(words[0]) and len(words) > 1:
+    while len(words) > 1 and os.path.exists(located(words[0])[0]):
         named.append(words.pop(0))
     files = [file for path in (*named, *more_runs) for file in runs_in(path)]
     return files[0], tuple(files[1:]), tuple(words)
