@@ -12,7 +12,7 @@ QUICK = tests/core/pool $(patsubst %,tests/core/measures/test_%.py,best families
 # how many examples a law is tried on: few (30) or full (100)
 EXAMPLES ?= few
 
-.PHONY: demo quick test test-all lint types nojit notebooks experiments pages page readme docs site wheel bench figures clean
+.PHONY: demo quick test slow test-all lint types nojit notebooks experiments pages page readme docs site wheel bench figures clean
 
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
@@ -23,6 +23,10 @@ quick: $(VENV)/installed-dev
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto -m "not slow" --hypothesis-profile $(EXAMPLES)
+
+# whole systems: the page in a browser, a killed server, engines, object stores, memory
+slow: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n auto -m slow tests/web tests/scale
 
 test-all: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto tests benchmarks/tests
