@@ -157,7 +157,7 @@ class _InteriorPoint:
         return cls(differences, short, bound, alpha, np.maximum(lack, 0) + slack, np.maximum(-lack, 0) + slack)
 
     def step(self) -> _InteriorPoint:
-        """Take one predictor-corrector step (Mehrotra) for: minimize |rowsᵀ α|² / 2 − short · α over 0 ≤ α ≤ C.
+        """Take one predictor-corrector step (Mehrotra) for: minimize ``|rowsᵀ α|² / 2 − short · α`` over 0 ≤ α ≤ C.
 
         z and ξ are the multipliers of both bounds; the last field of the result says whether the step had any length.
 

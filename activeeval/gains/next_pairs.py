@@ -104,7 +104,7 @@ class SimpleMargin:
         return self._next_row
 
     def closest(self, count: int) -> list[tuple[int, float | None]]:
-        """List the `count` best pairs to label next: the row, and |wᵀ(s_i − s_j)|.
+        """List the `count` best pairs to label next: the row, and ``|wᵀ(s_i − s_j)|``.
 
         This is the absolute difference of the two lists' utilities under the weights w learned so far; None while pairs
         are chosen at random.
