@@ -24,6 +24,9 @@ from activeeval.sampling.query_values import values_of_sample
 from activeeval.scoring.active_evaluation import Options, compare
 from activeeval.scoring.decisions import Decision, GateRequest, ScopeEstimates, decided, decided_by_queries
 
+_OF_READING = ("read as", "index column", "collapsed", "own documents", "own left out")
+"""Notes on how runs are read, said even without all notes."""
+
 
 def by_judgments(
     judgments: str,
@@ -52,7 +55,8 @@ def by_judgments(
     source, options["queries"] = by_query_ids(judgments, options.get("queries"), machine_is_truth=machine_is_truth)
     labels = labels_of(source, machine_is_truth=machine_is_truth)
     after, before = load_run(new), load_run(old)
-    for note in (*labels.notes, *after.notes, *before.notes):
+    of_runs = [note for run in (after, before) for note in run.notes if note.code in _OF_READING]
+    for note in (*labels.notes, *of_runs):
         if not isinstance(note, Caution):  # cautions are part of each decision
             say(note)
     system_pair = request.names or system_names([after.name, before.name], [after.source, before.source])

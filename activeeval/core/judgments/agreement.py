@@ -354,15 +354,9 @@ def _pairs(
         n, raw, base_rate = common_fields
         difference = Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
         judges = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
-        pairs.append(
-            PairAgreement(
-                judges=judges,
-                kappas=kappas,
-                difference=difference,
-                grades=tuple(values.tolist()),
-                counts=tuple(tuple(map(int, row)) for row in counts.tolist()),
-            )
-        )
+        table = tuple(tuple(map(int, row)) for row in counts.tolist())
+        levels = tuple(values.tolist())
+        pairs.append(PairAgreement(judges=judges, kappas=kappas, difference=difference, grades=levels, counts=table))
     return pairs
 
 
