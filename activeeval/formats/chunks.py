@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from activeeval.core.judgments.table import Judgments
 from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Note
-from activeeval.core.types import Bools
+from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.reading_rules import rules
 
 if TYPE_CHECKING:
@@ -25,11 +26,8 @@ def ruled_run(run: Run) -> Run:
     held = rules()
     if held.collapse:
         document_of = held.document_of()
-        queries, docs = run.query_ids.tolist(), [document_of(chunk) for chunk in run.doc_ids.tolist()]
-        best: dict[tuple[str, str], int] = {}
-        for row in np.argsort(-run.scores, kind="stable").tolist():
-            best.setdefault((queries[row], docs[row]), row)
-        rows = np.array(sorted(best.values()), dtype=np.int64)
+        docs = [document_of(chunk) for chunk in run.doc_ids.tolist()]
+        rows = _best_rows(list(zip(run.query_ids.tolist(), docs, strict=True)), run.scores)
         texts = Texts.from_list([docs[row] for row in rows.tolist()])
         note = Note("collapsed", {"source": run.source, "n": len(docs), "n_documents": rows.size})
         columns: dict[str, Any] = {"scores": run.scores[rows], "ranks": run.ranks[rows], "notes": (*run.notes, note)}
@@ -55,12 +53,17 @@ def ruled_judgments(judgments: Judgments) -> Judgments:
     document_of = held.document_of()
     docs = [document_of(chunk) for chunk in judgments.item_ids.tolist()]
     keys = list(zip(judgments.query_ids.tolist(), docs, judgments.judge_of.tolist(), strict=True))
-    best: dict[tuple[str, str, int], int] = {}
-    for row in np.argsort(-judgments.values, kind="stable").tolist():
-        best.setdefault(keys[row], row)
-    rows = np.array(sorted(best.values()), dtype=np.int64)
+    rows = _best_rows(keys, judgments.values)
     texts = Texts.from_list([docs[row] for row in rows.tolist()])
     return replace(judgments.where(rows), item_ids=texts, is_distinct=False)
+
+
+def _best_rows(keys: Sequence[Hashable], values: Floats | Ints) -> Ints:
+    """Find the row with the largest value of each key, of equal values the first; in the order of the rows."""
+    best: dict[Hashable, int] = {}
+    for row in np.argsort(-values, kind="stable").tolist():
+        best.setdefault(keys[row], row)
+    return np.array(sorted(best.values()), dtype=np.int64)
 
 
 def _are_own(queries: Texts, docs: Texts) -> Bools:

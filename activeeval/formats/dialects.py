@@ -80,8 +80,6 @@ class DocumentDialect:
         Paths. A path that begins as `rows` is followed from the entry of that list.
     judge, reason, seconds : str
         Paths; "" if the format has none.
-    is_by_text : bool
-        True if queries are named by their texts.
     is_left_out, is_machine, cannot : callable
         Decide, by a function from paths to values, whether an entry is no rating, is by a grader, or says that the
         item cannot be judged.
@@ -96,7 +94,6 @@ class DocumentDialect:
     judge: str = ""
     reason: str = ""
     seconds: str = ""
-    is_by_text: bool = False
     is_left_out: Callable[[Lookup], Any] = lambda at: False
     is_machine: Callable[[Lookup], Any] = lambda at: False
     cannot: Callable[[Lookup], Any] = lambda at: False
@@ -128,7 +125,6 @@ DOCUMENT_DIALECTS = (
         document="judgmentRatings.ratings.docId",
         grade="judgmentRatings.ratings.rating",
         judge="metadata.modelId",
-        is_by_text=True,
         is_machine=lambda at: at("type") not in (None, _IMPORTED),
     ),
     DocumentDialect(
@@ -140,7 +136,6 @@ DOCUMENT_DIALECTS = (
         grade="query_doc_pairs.judgements.rating",
         judge="query_doc_pairs.judgements.user_name|query_doc_pairs.judgements.user_email",
         reason="query_doc_pairs.judgements.explanation",
-        is_by_text=True,
         is_left_out=lambda at: at("query_doc_pairs.judgements.judge_later"),
         is_machine=_is_quepid_machine,
         cannot=lambda at: at("query_doc_pairs.judgements.unrateable"),
@@ -152,7 +147,6 @@ DOCUMENT_DIALECTS = (
         query="requests.id",
         document="requests.ratings._id",
         grade="requests.ratings.rating",
-        is_by_text=True,
     ),
     DocumentDialect(
         name="Label Studio's JSON",
@@ -215,16 +209,14 @@ def by_roles(sheet: Sheet) -> Sheet:
         taken = {*renamed.values(), *plain}
         for column, role in dialect.columns.items():
             if column in dialect.needs and role in plain:
-                raise FormatError(
-                    sheet.source, None, f"columns {column} and {role} hold the same, expected one of them"
-                )
+                problem = f"columns {column} and {role} hold the same, expected one of them"
+                raise FormatError(sheet.source, None, problem)
         renamed |= {c: role for c, role in dialect.columns.items() if c in plain and role not in taken}
         named = ", ".join(plain[name] for name in plain if name in dialect.needs | dialect.columns.keys())
         notes = (*notes, read_as(sheet.source, f"{dialect.name}: {named}"))
     if not renamed:
         return sheet
-    replaced = set(renamed.values())
-    columns = {name: name for plain_name, name in plain.items() if plain_name not in renamed | dict.fromkeys(replaced)}
+    columns = {name: name for plain_name, name in plain.items() if plain_name not in {*renamed, *renamed.values()}}
     columns |= {role: plain[column] for column, role in renamed.items()}
     return replace(sheet, columns=RenamedColumns(sheet.columns, columns), notes=notes)
 

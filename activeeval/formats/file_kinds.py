@@ -112,7 +112,7 @@ def nested_values(value: Any, path: PathLike, *, is_run: bool = False) -> Mappin
         if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
             return None
         inner: Mapping[str, Mapping[str, Any]] = value
-        parts = {key: part for key, part in inner.items() if any(isinstance(entry, dict) for entry in part.values())}
+        parts = _with_parts(inner)
         if not parts:
             break
         named = ["/".join((*names, name)) for name in parts]
@@ -136,10 +136,15 @@ def nested_values(value: Any, path: PathLike, *, is_run: bool = False) -> Mappin
     return inner
 
 
+def _with_parts(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Select the parts that hold objects themselves."""
+    return {key: part for key, part in parts.items() if any(isinstance(entry, dict) for entry in part.values())}
+
+
 def _first_leaf(parts: Mapping[str, Any]) -> list[str]:
     """List the keys that lead to the first {query: {document: value}} below some parts."""
     name, part = next(iter(parts.items()))
-    inner = {key: below for key, below in part.items() if any(isinstance(entry, dict) for entry in below.values())}
+    inner = _with_parts(part)
     return [name, *_first_leaf(inner)] if inner else [name]
 
 

@@ -21,7 +21,9 @@ SHEETS = (*SUFFIXES, ".xlsx")
 TABLES = (*SUFFIXES, *SPREADSHEETS)
 STDIN = "-"
 """Name of standard input, where a file is expected."""
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
+READ_ONLY = (".bz2", ".xz", ".zst")
+"""Suffixes of compressions that are read, not written."""
+_PACKED = (".gz", *READ_ONLY)
 
 
 def bare_suffix(path: PathLike) -> str:

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
 
 from activeeval.core.errors import InputError
-from activeeval.formats.suffixes import PathLike
+from activeeval.formats.suffixes import READ_ONLY, PathLike
 
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -176,7 +176,7 @@ def _is_special(path: PathLike, target: str) -> bool:
 @contextmanager
 def _encoded(raw: IO[bytes], path: str, binary: bool) -> Iterator[IO[Any]]:
     """Wrap a binary handle for gzip compression and text as the path and `binary` require."""
-    if path.lower().endswith((".bz2", ".xz", ".zst")):
+    if path.lower().endswith(READ_ONLY):
         raise InputError(f"{path}: files are written plain or packed by gzip: expected a name without it, or with .gz")
     with ExitStack() as stack:
         stream: IO[Any] = raw

@@ -21,7 +21,7 @@ from activeeval.formats.comparisons import truths_of
 from activeeval.formats.dialects import by_roles
 from activeeval.formats.file_kinds import kind_of
 from activeeval.formats.graders.file_forms import is_of_machines
-from activeeval.formats.judgments.from_files import read
+from activeeval.formats.judgments.from_files import read, read_from_sheet
 from activeeval.formats.judgments.machines import check_of_people
 from activeeval.formats.judgments.table_forms import is_truths
 from activeeval.formats.sample_sheet import nearest_id
@@ -88,9 +88,10 @@ def _read_judged(path: str, max_grade: int | None, machine_is_truth: bool) -> Ju
     kind = kind_of(path)
     if kind not in TABLES:
         return read(path, machine_is_truth=machine_is_truth)
-    sheet = by_roles(read_sheet(path, kind).plainly_named())
+    table = read_sheet(path, kind)
+    sheet = by_roles(table.plainly_named())
     if not (is_truths(set(sheet.columns)) or set(sheet.columns) >= _OF_A_SHEET):
-        return read(path, machine_is_truth=machine_is_truth)
+        return read_from_sheet(path, table, machine_is_truth=machine_is_truth)
     if not machine_is_truth:
         check_of_people(sheet)
     if is_truths(set(sheet.columns)):

@@ -14,6 +14,7 @@ import numpy as np
 from activeeval.core.answers import Answer
 from activeeval.core.errors import FormatError, InputError, did_you_mean, shown
 from activeeval.core.estimation.significance import mean_interval
+from activeeval.core.interval_ends import UNLIMITED
 from activeeval.core.results import Caution, Note, Told
 from activeeval.core.types import Floats
 from activeeval.formats.dialects import by_roles
@@ -31,7 +32,7 @@ NAMES_OF_QUERIES = (*QUERY, "query", "question", "user_input")
 """Columns that name the query of a row; the last two are those of ragas."""
 WINNERS = {"new": 1.0, "b": 1.0, "old": -1.0, "a": -1.0, "tie": 0.0, "": 0.0}
 """Words of a winner -> preference for the new system; a is the old system, b the new one."""
-UNKNOWN_LIMITS, _OF_PREFERENCE = (-math.inf, math.inf), (-1.0, 1.0)
+_OF_PREFERENCE = (-1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +83,18 @@ def read_values(path: PathLike) -> MetricTable:
     values: dict[str, dict[str, float]] = {}
     left_out: list[str] = []
     if name is not None and "value" in sheet.columns:
+        cells = sheet.columns["value"]
         for row, metric in enumerate(sheet.words(name)):
             if queries[row] != "all":  # the summary rows of `activeeval score -q`
-                _add(values.setdefault(metric, {}), sheet, row, "value", queries[row])
+                _add(values.setdefault(metric, {}), sheet, row, "value", cells[row], queries[row])
     else:
         for column in (column for column in sheet.columns if column != key):
             cells = sheet.columns[column]
             if not any(as_float(cell) is not None for cell in cells):
                 left_out += [column] if any(not is_empty(cell) for cell in cells) else []
                 continue
-            for row in range(sheet.n_rows):
-                _add(values.setdefault(column, {}), sheet, row, column, queries[row])
+            for row, cell in enumerate(cells):
+                _add(values.setdefault(column, {}), sheet, row, column, cell, queries[row])
     values = {metric: of_metric for metric, of_metric in values.items() if of_metric}
     if not values:
         raise FormatError(os.fspath(path), None, "holds no column of numbers, expected a value of each query")
@@ -113,7 +115,13 @@ def by_values(
     say : callable
         Called with each note on the files.
     """
-    before, after = read_values(old), read_values(new)
+    return _by_tables(read_values(old), read_values(new), request, say)
+
+
+def _by_tables(
+    before: MetricTable, after: MetricTable, request: GateRequest, say: Callable[[Note], object]
+) -> list[Decision]:
+    """Decide on the difference of two tables; parameters as those of `by_values`."""
     for table in (before, after):
         for note in table.notes:
             say(note)
@@ -122,8 +130,8 @@ def by_values(
     metrics = tuple(request.measures) or tuple(name for name in after.values if name in before.values)
     if not metrics:
         listed = f"{', '.join(before.values)} and {', '.join(after.values)}"
-        raise InputError(f"{old} and {new} share no metric: {listed}", field="measures")
-    names = tuple(request.names) or (Path(new).name, Path(old).name)
+        raise InputError(f"{before.source} and {after.source} share no metric: {listed}", field="measures")
+    names = tuple(request.names) or (Path(after.source).name, Path(before.source).name)
     pairs = {metric: _paired(metric, before, after, say) for metric in metrics}
     return _decisions(pairs, request, names)
 
@@ -167,7 +175,7 @@ def score_values(
                 )
             )
     request = GateRequest(measures=chosen, confidence=confidence)
-    others = [decision.finding for file in files[1:] for decision in by_values(files[0], file, request, say=say)]
+    others = [decision.finding for table in tables[1:] for decision in _by_tables(tables[0], table, request, say)]
     return answers + others
 
 
@@ -213,17 +221,17 @@ def _decisions(
     pairs: Mapping[str, QueryValues],
     request: GateRequest,
     names: tuple[str, ...],
-    limits: tuple[float, float] = UNKNOWN_LIMITS,
+    limits: tuple[float, float] = UNLIMITED,
 ) -> list[Decision]:
     """Decide each metric by its values per query."""
     estimates = []
     for metric, values in pairs.items():
         pool, population = estimates_of_values(values.values - values.versus_values, limits=limits)
-        is_of_pool = request.scope == "pool" and limits == UNKNOWN_LIMITS
+        is_of_pool = request.scope == "pool" and limits == UNLIMITED
         estimate, other = (pool, population) if is_of_pool else (population, pool)
         is_same = bool((values.values == values.versus_values).all())
         measure: Any = QueryMetric(metric)
-        beside = other if limits == UNKNOWN_LIMITS else None  # of clicks the queries' own values are not known either
+        beside = other if limits == UNLIMITED else None  # of clicks the queries' own values are not known either
         estimates.append(ScopeEstimates(measure, names[0], names[1], estimate, beside, is_same, estimate.p_value))
     return decided_by_queries(estimates, list(pairs.values()), request)
 
@@ -233,11 +241,8 @@ def _paired(metric: str, before: MetricTable, after: MetricTable, say: Callable[
     old, new = before.of(metric), after.of(metric)
     both = [query for query in new if query in old]
     if not both:
-        first = next(iter(new))
-        problem = f"{before.source} and {after.source} share no query with {metric}"
-        raise InputError(
-            f"{problem}: the first of the latter is {shown(first)}, of the former {shown(next(iter(old)))}"
-        )
+        firsts = f"the first of the latter is {shown(next(iter(new)))}, of the former {shown(next(iter(old)))}"
+        raise InputError(f"{before.source} and {after.source} share no query with {metric}: {firsts}")
     for table, values in ((before, old), (after, new)):
         if n_alone := len(values) - len(both):
             say(Note("values alone", {"source": table.source, "n": n_alone, "metric": metric}))
@@ -257,9 +262,8 @@ def _sheet(path: PathLike) -> Sheet:
     return by_roles(read_sheet(path, kind if kind in TABLES else None))
 
 
-def _add(values: dict[str, float], sheet: Sheet, row: int, column: str, query: str) -> None:
+def _add(values: dict[str, float], sheet: Sheet, row: int, column: str, cell: Any, query: str) -> None:
     """Add the value of a cell to those of a metric; an empty cell is left out."""
-    cell = sheet.columns[column][row]
     if is_empty(cell):
         return
     value = as_float(cell)

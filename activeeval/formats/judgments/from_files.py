@@ -72,8 +72,19 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
     >>> [(judgment.item, judgment.value) for judgment in judgments]
     [('a', 2), ('b', 0)]
     """
-    judgments = ruled_judgments(_read(path, "machine" if machine_is_truth else kind, is_plain=is_plain))
-    return judgments.as_truth() if machine_is_truth else judgments
+    judgments = _read(path, "machine" if machine_is_truth else kind, is_plain=is_plain)
+    return _finished(judgments, machine_is_truth)
+
+
+def read_from_sheet(path: PathLike, sheet: Sheet, *, machine_is_truth: bool) -> Judgments:
+    """Read judgments from the table that a file holds; raises as `read`."""
+    return _finished(of_sheet(path, sheet, "machine" if machine_is_truth else "person"), machine_is_truth)
+
+
+def _finished(judgments: Judgments, machine_is_truth: bool) -> Judgments:
+    """Apply the rules for reading, and count graders' grades as labels if that is allowed."""
+    ruled = ruled_judgments(judgments)
+    return ruled.as_truth() if machine_is_truth else ruled
 
 
 def _read(path: PathLike, kind: str, *, is_plain: bool) -> Judgments:

@@ -119,11 +119,7 @@ def json_sheet(value: Any, path: PathLike, value_name: str) -> Sheet | None:
     if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
         if document_dialect(value[0]) is not None:
             return None
-        records = Records()
-        for entry in value:
-            records.add(entry)
-        check_count(name, None, len(records))
-        return Sheet(name, records)
+        return object_sheet(value, name)
     if isinstance(value, dict) and document_dialect(value) is not None:
         return None
     nested = nested_values(value, path, is_run=value_name == "score")
@@ -131,6 +127,15 @@ def json_sheet(value: Any, path: PathLike, value_name: str) -> Sheet | None:
         return None
     form = f"JSON {{query: {{document: {value_name}}}}}"
     return replace(pair_sheet(nested, name, value_name), notes=(read_as(name, form),))
+
+
+def object_sheet(objects: Iterable[Mapping[str, object]], source: str) -> Sheet:
+    """Convert objects of JSON to a table; raise FormatError if they have too many names."""
+    records = Records()
+    for entry in objects:
+        records.add(entry)
+    check_count(source, None, len(records))
+    return Sheet(source, records)
 
 
 def pair_sheet(values: Mapping[Any, Mapping[Any, Any]], source: str, value_name: str) -> Sheet:

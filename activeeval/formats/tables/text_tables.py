@@ -13,8 +13,7 @@ from activeeval.formats.dialects import by_roles, read_as
 from activeeval.formats.file_kinds import JSON, kind_of, read_json
 from activeeval.formats.suffixes import SPREADSHEETS, PathLike, bare_suffix
 from activeeval.formats.tables.cells import is_empty
-from activeeval.formats.tables.read_tables import sheet_parts
-from activeeval.formats.tables.records import Records
+from activeeval.formats.tables.read_tables import object_sheet, sheet_parts
 from activeeval.formats.tables.sheets import Sheet
 from activeeval.formats.text.plain import first_lines
 
@@ -100,8 +99,7 @@ def _parts(path: PathLike, vocabulary: Vocabulary) -> Iterator[Sheet]:
     """Yield chunks of a table of texts."""
     suffix = bare_suffix(path)
     if suffix == JSON and kind_of(path) == JSON:
-        sheet = _json_texts(read_json(path), path)
-        yield sheet
+        yield _json_texts(read_json(path), path)
         return
     lines = first_lines(path) if suffix not in (".parquet", *SPREADSHEETS) else []
     cells = lines[0].split("\t") if lines else []
@@ -118,15 +116,11 @@ def _parts(path: PathLike, vocabulary: Vocabulary) -> Iterator[Sheet]:
 def _json_texts(value: Any, path: PathLike) -> Sheet:
     """Convert JSON, {id: text}, {id: {title: …, text: …}} or a list of objects, to a table."""
     if isinstance(value, dict) and value:
-        texts = value.items()
-        value = [{"id": key, **(text if isinstance(text, dict) else {"text": text})} for key, text in texts]
+        value = [{"id": key, **(text if isinstance(text, dict) else {"text": text})} for key, text in value.items()]
     if not isinstance(value, list) or not value or not all(isinstance(entry, dict) for entry in value):
         expected = "{id: text}, or a list of objects with id and text"
         raise FormatError(os.fspath(path), None, f"is JSON of another form, expected {expected}")
-    records = Records()
-    for entry in value:
-        records.add(entry)
-    return Sheet(os.fspath(path), records)
+    return object_sheet(value, os.fspath(path))
 
 
 def _text(sheet: Sheet, value: Any, row: int, name: str) -> str:
