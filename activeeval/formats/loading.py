@@ -24,7 +24,7 @@ from activeeval.formats.file_kinds import JSON, kind_of, read_json
 from activeeval.formats.files import FileStamp
 from activeeval.formats.graders.books import document_sheet
 from activeeval.formats.pooling import TablePool, pool_from_tables
-from activeeval.formats.reading_rules import rules
+from activeeval.formats.reading_rules import coded_gains, rules
 from activeeval.formats.suffixes import PathLike, located
 from activeeval.formats.tables.cells import tiny_texts
 from activeeval.formats.tables.read_tables import frame_sheet, json_sheet, pair_sheet, read_sheet
@@ -64,8 +64,10 @@ def load_qrels(source: Any) -> Qrels:
     if isinstance(source, (str, os.PathLike)) and not kind_of(source):
         return read_qrels(source)
     sheet = source_sheet(source, "judgments", "relevance")
-    grades = sheet.grades(sheet.column("grade", GRADE), empty=NOT_JUDGED)
-    return Qrels(*_pairs(sheet), grades, sheet.source, notes=sheet.notes)
+    column = sheet.column("grade", GRADE)
+    coded = coded_gains(sheet.floats(column, NOT_JUDGED)) if rules().gains else None
+    grades, gains = coded or (sheet.grades(column, empty=NOT_JUDGED), None)
+    return Qrels(*_pairs(sheet), grades, sheet.source, notes=sheet.notes, gains=gains)
 
 
 def load_run(source: Any) -> Run:

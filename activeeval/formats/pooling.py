@@ -57,6 +57,8 @@ class TablePool:
         Positions of the items that the judgments list without a grade.
     by_subtopics : SubtopicLabels or None
         Grades of the items for subtopics.
+    gains : ndarray of float64, or None
+        As in `Qrels.gains`; the grades are then indices into it.
     """
 
     pool: QueryPool
@@ -68,6 +70,7 @@ class TablePool:
     notes: tuple[Note | Caution, ...] = ()
     pooled: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     by_subtopics: SubtopicLabels | None = None
+    gains: Floats | None = None
 
     @property
     def labels(self) -> Ints | SubtopicLabels:
@@ -211,6 +214,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         [len(part.names) - n for part, n in zip(rows, n_held, strict=True)],
         tuple(note for table in tables for note in table.notes),
         pooled,
+        gains=None if qrels is None else qrels.gains,
     )
 
 

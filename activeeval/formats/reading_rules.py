@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from activeeval.core.errors import InputError, did_you_mean, shown
+from activeeval.core.types import Floats, Ints
 
 ROLES = {
     "query": "query_id",
@@ -40,6 +43,10 @@ class ReadingRules:
     collapse : str
         How chunks become documents: a column with the document of each row, or a regular expression on document ids,
         whose group is the document, or which is removed if it has no group; "" keeps chunks.
+    queries : str
+        Table of ids and texts of queries, for judgments that name queries by texts; "" for none.
+    gains : bool
+        Accept grades that are not whole, as gains; see `coded_gains`.
     met : set of str
         The columns, as in `columns`, that a table had; `dialects.by_roles` adds to it.
     """
@@ -47,6 +54,8 @@ class ReadingRules:
     columns: Mapping[str, str]
     leave_out_self: bool = False
     collapse: str = ""
+    queries: str = ""
+    gains: bool = False
     met: set[str] = field(default_factory=set)
 
     def document_of(self) -> Callable[[str], str]:
@@ -67,9 +76,44 @@ def rules() -> ReadingRules:
     return _RULES.get() or ReadingRules(columns={})
 
 
+def coded_gains(values: Floats) -> tuple[Ints, Floats] | None:
+    """Code grades that are not all whole as indices into the gains that occur, if the rules accept gains.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n,)
+        Negative or NaN for an item without a grade.
+
+    Returns
+    -------
+    codes : ndarray of int64, shape (n,)
+        −1 for an item without a grade.
+    gains : ndarray of float64
+        0 and each gain above it that occurs, ascending. None is returned instead of both if the grades are whole.
+
+    Examples
+    --------
+    >>> with reading(gains=True):
+    ...     coded_gains(np.array([0.5, -1.0, 2.0]))
+    (array([ 1, -1,  2]), array([0. , 0.5, 2. ]))
+    """
+    is_graded = values >= 0
+    if not rules().gains or (values[is_graded] == np.floor(values[is_graded])).all() or np.isinf(values).any():
+        return None
+    gains, codes = np.unique(np.append(0.0, values[is_graded]), return_inverse=True)
+    coded = np.full(values.size, -1, dtype=np.int64)
+    coded[is_graded] = codes[1:]
+    return coded, gains
+
+
 @contextmanager
 def reading(
-    columns: Mapping[str, str] | None = None, *, leave_out_self: bool = False, collapse: str = ""
+    columns: Mapping[str, str] | None = None,
+    *,
+    leave_out_self: bool = False,
+    collapse: str = "",
+    queries: str = "",
+    gains: bool = False,
 ) -> Iterator[None]:
     """Read all files and data frames by rules; see `ReadingRules`.
 
@@ -103,6 +147,9 @@ def reading(
         columns={**before.columns, **names},
         leave_out_self=leave_out_self or before.leave_out_self,
         collapse=collapse or before.collapse,
+        queries=queries or before.queries,
+        gains=gains or before.gains,
+        met=before.met,
     )
     token = _RULES.set(held)
     try:

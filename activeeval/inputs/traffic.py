@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from activeeval.core.pool import QueryPool
 from activeeval.core.results import Note, Told
+from activeeval.formats.reading_rules import reading
 from activeeval.formats.tables.drawn_queries import DrawnQueries, are_drawn_queries, read_drawn_queries
 from activeeval.inputs.loading import Inputs
 
@@ -21,6 +24,12 @@ def drawn_queries_of(source: Any) -> DrawnQueries:
 def drawn_among(queries: str | None) -> str | None:
     """Return the path `queries` if it is a table of queries drawn from a log; None for other tables, or no path."""
     return queries if queries is not None and are_drawn_queries(queries) else None
+
+
+def reading_queries(queries: Any) -> AbstractContextManager[None]:
+    """Read judgments that name queries by texts with a table of their ids, if `queries` is the path of one."""
+    is_of_texts = isinstance(queries, (str, os.PathLike)) and not are_drawn_queries(queries)
+    return reading(queries=os.fspath(queries) if is_of_texts else "")
 
 
 def of_log(inputs: Inputs, source: Any, share: float = 1.0) -> Inputs:

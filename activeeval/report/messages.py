@@ -258,6 +258,7 @@ WORDS: dict[str, MessageWords] = {
     "unjudged queries": "{n:query} of {names} {n:has|have} no judgments: ignored",
     "unjudged items": "{n:,} of {of:item} {which} {n:is|are} not judged: {n:it counts|they count} as grade 0 "
     "({option[unjudged]} irrelevant)",
+    "gains": "{source}: some grades are fractions: grades are used as gains",
     "condensed": "{n:,} of {of:ranked item} {n:has|have} no judgment: left out of the lists ({option[condensed]})",
     "no relevant document": lambda numbers: (
         "{n:,} of {of:query} {n:has|have} no relevant document: "

@@ -16,7 +16,7 @@ from activeeval.core.design import Design
 from activeeval.core.design.methods import Method, default_method, find_method
 from activeeval.core.errors import BudgetError, InputError
 from activeeval.core.estimation.first_phase import all_values
-from activeeval.core.measures import Measure, SampledMeasure, Target
+from activeeval.core.measures import Measure, SampledMeasure, Target, by_gains
 from activeeval.core.pool import Seed, check_judged
 from activeeval.core.results import Estimate, Note
 from activeeval.formats.judgments.from_files import labels_of
@@ -150,6 +150,9 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
     check_names(options, Options)
     one_of(options.get("unjudged", "error"), UNJUDGED, "unjudged")
     budget = Budget.of_either(options.get("budget"), options.get("share"))
+    if not callable(judgments):
+        judgments = labels_of(judgments)
+        measure = by_gains(sampled_measure(measure), judgments.gains)
     inputs, max_grade = _inputs(runs, judgments, options, _rule(options, budget is None and not callable(judgments)))
     target = Target(_bound(measure, max_grade), inputs.ranking, inputs.versus)
     model, method = options.get("grade_probs"), options.get("method")
@@ -203,7 +206,7 @@ def _inputs(
     runs: Mapping[str, Any], judgments: Any, options: Options, no_relevant: str | None
 ) -> tuple[Inputs, int | None]:
     """Combine runs and judgments into inputs; also return the largest grade, None if unknown."""
-    qrels = None if callable(judgments) else labels_of(judgments)
+    qrels = None if callable(judgments) else judgments
     inputs = from_tables(
         qrels,
         [loaded_run(run, stand_in) for stand_in, run in runs.items()],

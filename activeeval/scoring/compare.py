@@ -8,9 +8,12 @@ from typing import Any, Unpack
 
 from activeeval.core.estimation import check_scope
 from activeeval.core.estimation.significance import holm, holm_confidences
+from activeeval.formats.judgments.from_files import labels_of
+from activeeval.formats.reading_rules import reading
 from activeeval.formats.tables.frames import kind_of_frame
-from activeeval.inputs.arguments import budget_of, checked, judgments_in, measures_of, warn_of
+from activeeval.inputs.arguments import budget_of, checked, is_path, judgments_in, measures_of, warn_of
 from activeeval.inputs.loading import sampled_measure
+from activeeval.inputs.traffic import drawn_among, reading_queries
 from activeeval.sampling.results import Result, Results
 from activeeval.scoring import active_evaluation as task
 from activeeval.scoring.evaluation import Evaluation
@@ -109,6 +112,7 @@ def _warned(results: list[Result], is_several: bool) -> Result | Results:
     return Results(results) if is_several else results[0]
 
 
+@reading(gains=True)
 def _evaluations(
     evaluated: Callable[..., Evaluation],
     runs: Sequence[Any],
@@ -122,10 +126,12 @@ def _evaluations(
     measures, is_several = measures_of(measure)
     sources = [os.fspath(run) if isinstance(run, os.PathLike) else run for run in runs]
     kind = kind_of_frame(*sources, *([] if callable(judgments) else [judgments]))
-    labels = judgments if callable(judgments) else judgments_in(judgments)
     arguments: dict[str, Any] = {**options}
-    if arguments.get("queries") is not None:
-        arguments["queries"] = drawn_of(arguments["queries"])
+    queries = arguments.pop("queries", None)
+    if queries is not None and (not is_path(queries) or drawn_among(queries)):
+        arguments["queries"] = drawn_of(queries)
+    with reading_queries(queries):
+        labels = judgments if callable(judgments) else labels_of(judgments_in(judgments))
     if "budget" in arguments or "share" in arguments:
         arguments["budget"] = budget_of(arguments.pop("budget", None), arguments.pop("share", None))
     answers = [

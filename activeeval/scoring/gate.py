@@ -12,8 +12,8 @@ from activeeval.core.measures import Target
 from activeeval.core.pool import Rankings
 from activeeval.core.results import Caution, Note
 from activeeval.formats.judgments.from_files import labels_of
-from activeeval.formats.judgments.query_names import by_query_ids
 from activeeval.formats.loading import load_run, pool_from_tables
+from activeeval.formats.reading_rules import reading
 from activeeval.formats.suffixes import check_one_stdin
 from activeeval.inputs.loading import sampled_measure
 from activeeval.inputs.systems import QuestionTarget, system_names
@@ -23,11 +23,13 @@ from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.query_values import values_of_sample
 from activeeval.scoring.active_evaluation import Options, compare
 from activeeval.scoring.decisions import Decision, GateRequest, ScopeEstimates, decided, decided_by_queries
+from activeeval.scoring.run_scores import gains_note
 
 _OF_READING = ("read as", "index column", "collapsed", "own documents", "own left out")
 """Notes on how runs are read, said even without all notes."""
 
 
+@reading(gains=True)
 def by_judgments(
     judgments: str,
     old: str,
@@ -52,11 +54,11 @@ def by_judgments(
         See `activeeval.compare`.
     """
     check_one_stdin([judgments, old, new])
-    source, options["queries"] = by_query_ids(judgments, options.get("queries"), machine_is_truth=machine_is_truth)
-    labels = labels_of(source, machine_is_truth=machine_is_truth)
+    labels = labels_of(judgments, machine_is_truth=machine_is_truth)
     after, before = load_run(new), load_run(old)
     of_runs = [note for run in (after, before) for note in run.notes if note.code in _OF_READING]
-    for note in (*labels.notes, *of_runs):
+    of_gains = () if labels.gains is None else (gains_note(labels),)
+    for note in (*labels.notes, *of_gains, *of_runs):
         if not isinstance(note, Caution):  # cautions are part of each decision
             say(note)
     system_pair = request.names or system_names([after.name, before.name], [after.source, before.source])

@@ -12,13 +12,15 @@ import numpy as np
 from activeeval.core.estimation.first_phase import all_values, compare_drawn
 from activeeval.core.estimation.significance import MeanSummary, PairedComparison, compare_scores, mean_interval
 from activeeval.core.judgments.judging import SUBTOPICS, judging_of
-from activeeval.core.measures import Judged, Measure, SampledMeasure, Target, shown_name
+from activeeval.core.measures import Judged, Measure, SampledMeasure, Target, by_gains, shown_name
 from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.pool.keyed import Qrels
 from activeeval.core.results import Caution, Note
 from activeeval.core.types import Floats
 from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.formats.judgments.truths import judged_labels
 from activeeval.formats.loading import TablePool, load_tables, pool_from_tables
+from activeeval.formats.reading_rules import reading
 from activeeval.formats.subtopics import SubtopicQrels
 from activeeval.formats.suffixes import check_one_stdin
 from activeeval.inputs.traffic import drawn_queries_of, left_out
@@ -84,6 +86,7 @@ class RunScores:
         }
 
 
+@reading(gains=True)
 def read_tables(
     qrels: Any,
     runs: Sequence[Any],
@@ -104,17 +107,12 @@ def read_tables(
     condensed : bool
         Leave unjudged items out of the lists.
     queries : path or DrawnQueries, optional
-        Queries drawn from a log, which they then represent; or a table of ids and texts, for judgments that name
-        queries by their texts.
+        Queries drawn from a log, which they then represent.
     """
     check_one_stdin([qrels, *runs])
     judging = judging_of(measures)
     is_read = machine_is_truth and judging != SUBTOPICS
     source = held_or_read(qrels, machine_is_truth=True) if is_read else qrels
-    if queries is not None:
-        from activeeval.formats.judgments.query_names import by_query_ids
-
-        source, queries = by_query_ids(source, queries)
     judgments, read = load_tables(partial(judged_labels, judging, source), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
     judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))
@@ -122,7 +120,21 @@ def read_tables(
     if no_relevant != "zero" or not all(isinstance(measure, Judged) for measure in measures):
         tables = tables.with_rule(no_relevant)  # shares of judged items do not depend on relevance
     tables = judgments.labelled(tables) if isinstance(judgments, SubtopicQrels) else tables
+    tables = tables if tables.gains is None else replace(tables, notes=(*tables.notes, gains_note(judgments)))
     return tables if queries is None else _for_log(tables, queries)
+
+
+def gains_note(judgments: Qrels) -> Note:
+    """Note that judgments are read as gains."""
+    return Note("gains", {"source": judgments.source})
+
+
+def bound_measures(measures: Sequence[Measure], tables: TablePool) -> list[Measure]:
+    """Fix the grade scale of measures at the largest grade of a table pool; for gains, use these as the measure's."""
+    top = max(1, int(tables.grades.max()))
+    if tables.gains is None:
+        return [measure.bound_to(top) for measure in measures]
+    return [measure if isinstance(measure, Judged) else by_gains(measure, tables.gains) for measure in measures]
 
 
 def score_run(tables: TablePool, run: int, measure: Measure, confidence: float = 0.95) -> RunScores:

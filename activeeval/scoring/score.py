@@ -19,13 +19,14 @@ from activeeval.formats.tables.frames import frame_of, kind_of_frame
 from activeeval.inputs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of, warn_of
 from activeeval.inputs.file_names import asked_measure
 from activeeval.inputs.systems import checked_names, system_names
+from activeeval.inputs.traffic import drawn_among, reading_queries
 from activeeval.report.answer_sentences import definitions, headline, table_of
 from activeeval.report.cautions import counting_lines
 from activeeval.report.message_lookup import text_of
 from activeeval.report.printable import NamedInterval, PrintableResult
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
-from activeeval.scoring.run_scores import input_notes, read_tables
+from activeeval.scoring.run_scores import bound_measures, input_notes, read_tables
 from activeeval.scoring.run_table import RunRow, RunTable, run_table
 from activeeval.traffic.queries import drawn_of
 
@@ -311,8 +312,10 @@ def score(
     (0.833, 0.333)
     """
     check_names(options, ScoreOptions)
-    by_rules: dict[str, Any] = {name: options.get(name) for name in ("columns", "leave_out_self", "collapse")}
-    with reading(**{name: value for name, value in by_rules.items() if value}):
+    by_rules: dict[str, Any] = {
+        k: v for k, v in options.items() if v and k in ("columns", "leave_out_self", "collapse")
+    }
+    with reading(gains=True, **by_rules), reading_queries(options.get("queries")):
         return _scored(judgments, runs, measures, baseline, names, confidence, options)
 
 
@@ -336,12 +339,11 @@ def _scored(
     of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
     systems = checked_names(stated_names, len(loaded)) or of_files
     queries = options.get("queries")
-    how_read: dict[str, Any] = {"condensed": options.get("condensed", False)}
-    how_read |= {"queries": queries if queries is None or is_path(queries) else drawn_of(queries)}
-    how_read |= {"no_relevant": options.get("no_relevant", "zero")}
-    tables = read_tables(labels, loaded, parsed, options.get("ties", "id"), **how_read)
+    queries = drawn_among(queries) if queries is None or is_path(queries) else drawn_of(queries)
+    how_read: dict[str, Any] = {k: v for k, v in options.items() if k in ("condensed", "no_relevant", "ties")}
+    tables = read_tables(labels, loaded, parsed, queries=queries, **how_read)
     warn_of([("", [note for note in tables.notes if isinstance(note, Caution)])])
-    bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
+    bound = bound_measures(parsed, tables)
     how = {
         "baseline": _place(baseline, run_list, systems),
         "confidence": confidence,

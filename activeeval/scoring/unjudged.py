@@ -100,6 +100,8 @@ def unjudged_bounds(
     InputError
         If a judgment is above the scale, or no model gives the distribution of a measure.
     """
+    if tables.gains is not None:
+        raise InputError("bounds for unjudged documents need whole grades, and some are fractions")
     top = max(1, int(tables.grades.max())) if max_grade is None else max_grade
     if top < tables.grades.max():
         problem = f"a judgment is {int(tables.grades.max())}, above the largest grade of the scale, {top}"

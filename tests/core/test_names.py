@@ -65,6 +65,7 @@ BY = {
     "scoring/test_judging_times.py": ["judgments/seconds"],
     # measures
     "core/measures/test_families.py": ["measures/ranked", "measures/ranking_checks", "kernels/scores"],
+    "formats/test_gains_as_judgments.py": ["measures/judged_gains"],
     "core/measures/test_moments.py": ["measures/target", "kernels/moments"],
     "core/measures/test_rank_gains.py": ["measures/gains_and_discounts"],
     "core/measures/test_top_k_measures.py": ["measures/top_k", "kernels/top_k", "kernels/tie_values"],

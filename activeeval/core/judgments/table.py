@@ -67,6 +67,8 @@ class Judgments:
         Number of graders' judgments that are accepted as people's; see `as_truth`.
     read_notes : tuple of Note
         Notes on how the file was read.
+    gains : ndarray of float64, or None
+        As in `Qrels.gains`; `values` of grades are then indices into it.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Judgments:
     is_distinct: bool = False
     n_of_machines: int = 0
     read_notes: tuple[Note, ...] = ()
+    gains: Floats | None = None
 
     @classmethod
     def of(cls, rows: Iterable[Judgment], **options: Any) -> Self:
@@ -271,7 +274,9 @@ class Judgments:
         from activeeval.core.judgments.counting import distributions, label_columns
         from activeeval.core.pool.keyed import Qrels
 
-        return distributions(self) if policy == "mean-gain" else Qrels(*label_columns(self, policy), self.source)
+        if policy == "mean-gain":
+            return distributions(self)
+        return Qrels(*label_columns(self, policy), self.source, gains=self.gains)
 
     def truths(self) -> dict[str, Truth]:
         """Get the top-k truth (ranking of the k best documents) of each query.

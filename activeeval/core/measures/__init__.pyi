@@ -1,5 +1,6 @@
 from activeeval.core.measures.counted import CountMeasure as CountMeasure
 from activeeval.core.measures.families import Additive as Additive, Cascade as Cascade
+from activeeval.core.measures.judged_gains import by_gains as by_gains
 from activeeval.core.measures.labels import LabelsLike as LabelsLike, SoftLabels as SoftLabels
 from activeeval.core.measures.named import (
     DCG as DCG,

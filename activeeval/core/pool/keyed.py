@@ -32,6 +32,8 @@ class Qrels:
         Name of the judgments in messages, for example the name of their file.
     notes : tuple of Note
         Notes and warnings of the reader of the file.
+    gains : ndarray of float64, or None
+        If the judgments are gains, not grades: the gains that occur, ascending from 0; `grades` are indices into them.
     """
 
     query_ids: Texts
@@ -39,6 +41,7 @@ class Qrels:
     grades: Ints
     source: str = "the judgments"
     notes: tuple[Note | Caution, ...] = ()
+    gains: Floats | None = None
 
     def __post_init__(self) -> None:
         close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})

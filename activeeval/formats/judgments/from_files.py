@@ -25,6 +25,7 @@ from activeeval.formats.file_kinds import JSON, kind_of, read_json
 from activeeval.formats.graders.file_forms import is_book
 from activeeval.formats.judgments.machines import machine_form, of_book, of_document, of_machine
 from activeeval.formats.judgments.table_forms import of_table
+from activeeval.formats.reading_rules import rules
 from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.formats.text.plain import first_lines, plain_grades
 
@@ -83,6 +84,10 @@ def read_from_sheet(path: PathLike, sheet: Sheet, *, machine_is_truth: bool) -> 
 
 def _finished(judgments: Judgments, machine_is_truth: bool) -> Judgments:
     """Apply the rules for reading, and count graders' grades as labels if that is allowed."""
+    if texts := rules().queries:
+        from activeeval.formats.judgments.query_names import with_query_ids
+
+        judgments = with_query_ids(judgments, texts)
     ruled = ruled_judgments(judgments)
     return ruled.as_truth() if machine_is_truth else ruled
 
@@ -113,6 +118,7 @@ def _read(path: PathLike, kind: str, *, is_plain: bool) -> Judgments:
 
     text = read_prels(path) if _is_prels(words) else read_qrels(path)
     judgments = _distinct(text.query_ids, text.doc_ids, text.grades, os.fspath(path), kind)
+    judgments = replace(judgments, gains=getattr(text, "gains", None))
     if bare_suffix(path) not in TABLES:
         return judgments
     return replace(judgments, read_notes=(read_as(path, "TREC text: query, iteration, document, grade"),))

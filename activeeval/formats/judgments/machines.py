@@ -14,6 +14,7 @@ from activeeval.core.judgments.judgment import UNJUDGED, Judge, Judgment
 from activeeval.core.judgments.policies import refuse_as_labels
 from activeeval.core.judgments.table import Judgments
 from activeeval.formats.graders.file_forms import column_of_replies, is_batch, is_umbrela
+from activeeval.formats.reading_rules import coded_gains
 from activeeval.formats.suffixes import PathLike
 
 if TYPE_CHECKING:
@@ -93,19 +94,21 @@ def of_book(sheet: Sheet, kind: str) -> Judgments:
 
 def _of_ratings(ratings: Sequence[Rating], source: str, kind: str) -> Judgments:
     """Convert ratings to judgments; a rating of NaN means that the item cannot be judged."""
+    coded = coded_gains(np.array([rating.value for rating in ratings], dtype=np.float64))
+    values = [_whole(rating.value, source) for rating in ratings] if coded is None else coded[0].tolist()
     rows = [
         Judgment(
             rating.query,
             rating.doc_id,
             Judge(rating.judge, "machine" if rating.is_machine else kind),
             "cannot" if rating.value != rating.value else "grade",
-            _whole(rating.value, source),
+            value,
             reason=rating.explanation,
             seconds=None if rating.seconds != rating.seconds else rating.seconds,
         )
-        for rating in ratings
+        for rating, value in zip(ratings, values, strict=True)
     ]
-    return Judgments.of(rows, source=source, is_by_text=True)
+    return Judgments.of(rows, source=source, is_by_text=True, gains=None if coded is None else coded[1])
 
 
 def _whole(value: float, source: str) -> int:

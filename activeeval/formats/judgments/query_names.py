@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -14,37 +11,13 @@ from activeeval.core.judgments.table import Judgments
 from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Note
 from activeeval.formats.graders.joining import IdsOfTexts
-from activeeval.formats.judgments.from_files import held_or_read
-from activeeval.formats.tables.drawn_queries import are_drawn_queries
 from activeeval.formats.tables.text_tables import NEED, QUERIES, read_texts
-
-
-def by_query_ids(judgments: Any, queries: Any, *, machine_is_truth: bool = False) -> tuple[Any, Any]:
-    """Name the queries of judgments by ids if they are named by texts.
-
-    Parameters
-    ----------
-    judgments : path or Judgments
-        Others are returned unchanged.
-    queries : path or other
-        A table of ids and texts; queries drawn from a log are returned unchanged.
-    machine_is_truth : bool
-        Accept graders' grades in files as labels.
-
-    Returns
-    -------
-    judgments, queries
-        The judgments with ids; the drawn queries, None if `queries` are texts.
-    """
-    is_file = isinstance(queries, (str, os.PathLike))
-    if not is_file or are_drawn_queries(queries) or isinstance(judgments, Mapping):
-        return judgments, queries
-    held = held_or_read(judgments, machine_is_truth=machine_is_truth)
-    return with_query_ids(held, os.fspath(queries)), None
 
 
 def with_query_ids(judgments: Judgments, path: str) -> Judgments:
     """Replace query texts by the ids of a table of texts; judgments of a text without an id are left out and counted.
+
+    Judgments that name queries by ids are returned unchanged.
 
     Raises
     ------
@@ -57,6 +30,8 @@ def with_query_ids(judgments: Judgments, path: str) -> Judgments:
     names = judgments.query_ids.tolist()
     ids_of = {name: [name] if name in by_id else ids[name] for name in dict.fromkeys(names)}
     unknown = [name for name, of_name in ids_of.items() if not any(query in by_id for query in of_name)]
+    if not judgments.is_by_text and (len(unknown) == len(ids_of) or not by_id.keys().isdisjoint(names)):
+        return judgments
     if len(unknown) == len(ids_of):
         problem = f"holds no query of {judgments.source}, whose first is {names[0]!r}"
         raise InputError(f"{path}: {problem}", field="queries")

@@ -21,8 +21,8 @@ from activeeval.core.judgments.table import Judgments
 from activeeval.core.results import Note, Told
 from activeeval.core.types import Bytes, Floats, Ints
 from activeeval.formats.judgments.machines import machine_form
-from activeeval.formats.reading_rules import rules
-from activeeval.formats.tables.cells import as_float
+from activeeval.formats.reading_rules import coded_gains, rules
+from activeeval.formats.tables.cells import as_float, is_empty
 
 if TYPE_CHECKING:
     from activeeval.core.judgments.comparisons import Truth
@@ -100,7 +100,7 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     # PyTerrier's frames carry an internal number docid beside the docno
     doc = sheet.only_column("document", [name for name in DOCUMENT if name != "docid" or "docno" not in sheet.columns])
     grade = sheet.only_column("grade", _GRADE if any(name in sheet.columns for name in _GRADE) else KNOWN_GRADE)
-    values, kinds = _grades(sheet, grade)
+    values, kinds, gains = _grades(sheet, grade)
     queries, items = sheet.texts(query), sheet.texts(doc)
     words = None
     if not {"judge", "judge_kind"}.isdisjoint(sheet.columns):
@@ -125,25 +125,31 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
         seconds=_seconds(sheet) if "seconds" in sheet.columns else None,
         is_by_text=is_by_text,
         is_distinct=words is None and repeated is None,
+        gains=gains,
     )
     return _with_places(judgments, sheet)
 
 
-def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:
-    """Read a column of grades, negative for none, and the kind of each cell; the kinds are None if all are grades."""
+def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None, Floats | None]:
+    """Read a column of grades, negative for none; the kind of each cell, or None if all are grades; and any gains."""
     from activeeval.formats.tables.cells import plain_floats
     from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD, cell_grades
 
     cells = sheet.columns[name]
+    if rules().gains:
+        numbers = [float(UNJUDGED) if is_empty(cell) else as_float(cell) for cell in cells]
+        coded = None if None in numbers else coded_gains(np.array(numbers, dtype=np.float64))
+        if coded is not None:
+            return coded[0], None, coded[1]
     if isinstance(cells, np.ndarray):
-        return sheet.grades(name), None
+        return sheet.grades(name), None, None
     plain = plain_floats(cells)
     if plain is not None and (plain == np.floor(plain)).all() and np.abs(plain).max(initial=0) <= LARGEST_GRADE:
-        return plain.astype(np.int64), None
+        return plain.astype(np.int64), None, None
     words = cell_grades(sheet, name, least=-LARGEST_GRADE)
     kinds = [{"": WAITS, CANNOT_WORD: CANNOT}.get(word, GRADE) if isinstance(word, str) else GRADE for word in words]
     values = [UNJUDGED if isinstance(word, str) else word for word in words]
-    return np.array(values, dtype=np.int64), np.array(kinds, dtype=np.uint8)
+    return np.array(values, dtype=np.int64), np.array(kinds, dtype=np.uint8), None
 
 
 def _seconds(sheet: Sheet) -> Floats:

@@ -17,6 +17,7 @@ from activeeval.core.results import Note
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.dialects import read_as
 from activeeval.formats.file_kinds import RUN_OF_RANKS
+from activeeval.formats.reading_rules import coded_gains
 from activeeval.formats.subtopics import told_subtopics
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.cells import LEAST_NORMAL
@@ -96,14 +97,14 @@ def read_qrels(path: PathLike) -> Qrels:
         document that occurs twice for a query.
     """
     columns = read_columns(path, "q-tn", _QRELS)
-    grades = columns.grades(0)
+    grades, gains = coded_gains(columns.floats(0)) or (columns.grades(0), None)
 
     def hint(first: int, again: int) -> str:
         """Tell that a document can have a row for each subtopic if the second columns differ."""
         second = [columns.words(row)[1] for row in (first, again)]
         return "" if second[0] == second[1] else told_subtopics(*second)
 
-    return Qrels(*columns.pairs(hint), grades, columns.path)
+    return Qrels(*columns.pairs(hint), grades, columns.path, gains=gains)
 
 
 def read_run(path: PathLike) -> Run:

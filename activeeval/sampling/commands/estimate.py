@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.argument("sheets", metavar="SHEET...", nargs=-1)
 @sampling_options.asked_options
 @input_options.columns_option
+@sampling_options.query_texts_option
 @input_options.policy_option
 @input_options.machine_is_truth_option
 @input_options.scope_option("pool")

@@ -18,12 +18,38 @@ if TYPE_CHECKING:
     from activeeval.sampling.draw import SampleRequest
 
 _AS_MADE = "repeatable. Default: those it was drawn for."
+
+
+def _texts_read(context: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    """Name queries of judgments by the ids of a table of texts until the command ends."""
+    if value is not None and not context.resilient_parsing:
+        from activeeval.inputs.traffic import reading_queries
+
+        context.with_resource(reading_queries(value))
+    return value
+
+
+def _texts_or_drawn(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Pass queries drawn from a log; a table of texts is used to read judgments alone."""
+    if _texts_read(context, parameter, value) is None:
+        return None
+    from activeeval.inputs.traffic import drawn_among
+
+    return drawn_among(value)
+
+
 any_documents_option = partial(click.option, "--documents", metavar="FILE")
 any_queries_option = partial(click.option, "--queries", metavar="FILE")
 documents_option = any_documents_option(help="Texts of documents for judges: a table of id and title, text or url.")
-queries_option = any_queries_option(help="Queries' texts: a table of id and text; or of `queries draw`.")
+queries_option = any_queries_option(
+    callback=_texts_read, help="Queries' texts: a table of id and text; or of `queries draw`."
+)
 log_queries_option = any_queries_option(
-    help="Queries of `queries draw`, which represent its log; or a table of id and text, if judgments name texts."
+    callback=_texts_or_drawn,
+    help="Queries of `queries draw`, which represent its log; or a table of id and text, if judgments name texts.",
+)
+query_texts_option = any_queries_option(
+    callback=_texts_read, expose_value=False, help="A table of id and text, if judgments name queries by texts."
 )
 files_options = options_of(PoolFields, only=FILES)
 """Options of a pool in files: its location and the engine."""

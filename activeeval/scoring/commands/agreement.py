@@ -9,6 +9,7 @@ import click
 from activeeval.cli.help import command
 from activeeval.cli.input_options import columns_option, confidence_option, seed_option
 from activeeval.cli.output import emit, is_asked, output_option, say, show_text
+from activeeval.sampling.commands.sampling_options import query_texts_option
 
 if TYPE_CHECKING:
     from activeeval.scoring.judge_agreement import JudgesAgree
@@ -22,6 +23,7 @@ _MOST_PAIRS = 6
 @click.option("--resamples", type=click.IntRange(1, 100_000), default=1000,
               help="Bootstrap resamples of the queries, for the intervals.")  # fmt: skip
 @columns_option
+@query_texts_option
 @confidence_option
 @seed_option
 @output_option

@@ -146,7 +146,7 @@ def score(
     from activeeval.inputs.file_names import asked_measure
     from activeeval.inputs.systems import system_names
     from activeeval.report.cautions import marked
-    from activeeval.scoring.run_scores import read_tables
+    from activeeval.scoring.run_scores import bound_measures, read_tables
     from activeeval.scoring.run_table import run_table
 
     if no_summary and not by_query:
@@ -155,7 +155,7 @@ def score(
     parsed = [asked_measure(text) for text in measures]
     how_read: dict[str, Any] = {"machine_is_truth": machine_is_truth, "no_relevant": no_relevant}
     tables = read_tables(qrels, paths, parsed, ties, queries=queries, condensed=condensed, **how_read)
-    bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
+    bound = bound_measures(parsed, tables)
     names_of_runs = names or system_names([""] * len(paths), paths)
     if unjudged_bounds:
         _tell(tables, names_of_runs, bound)
