@@ -26,13 +26,13 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 59_086,
+    "code lines: package": 59_187,
     "code lines: core": 17_000,
-    "code lines: tests": 48_322,
+    "code lines: tests": 48_390,
     "code lines: benchmarks": 12_494,
     "classes that hold a value and its interval": 5,
     "commands": 52,
-    "options": 628,
+    "options": 630,
     "options of one command": 50,
     "option names typed in three places or more": 0,
     "public names": 45,
