@@ -312,10 +312,8 @@ def score(
     (0.833, 0.333)
     """
     check_names(options, ScoreOptions)
-    by_rules: dict[str, Any] = {
-        k: v for k, v in options.items() if v and k in ("columns", "leave_out_self", "collapse")
-    }
-    with reading(gains=True, **by_rules), reading_queries(options.get("queries")):
+    how: dict[str, Any] = {k: v for k, v in options.items() if v and k in ("columns", "leave_out_self", "collapse")}
+    with reading(gains=True, **how), reading_queries(options.get("queries")):
         return _scored(judgments, runs, measures, baseline, names, confidence, options)
 
 
