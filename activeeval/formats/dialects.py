@@ -59,6 +59,7 @@ TABLE_DIALECTS = (
         needs=frozenset(("scenario_id", "doc_id", "rating")),
         columns={"scenario_id": "query_id"},
     ),
+    TableDialect(name="Quepid's Basic CSV", needs=frozenset(("query", "docid", "rating")), columns={"docid": "doc_id"}),
     TableDialect(name="doccano's JSON lines", needs=frozenset(("id", "label", "comments")), columns={"label": "grade"}),
 )
 
@@ -198,10 +199,14 @@ def read_as(source: PathLike, form: str) -> Note:
     return Note("read as", {"source": os.fspath(source), "form": form})
 
 
-def by_roles(sheet: Sheet) -> Sheet:
-    """Rename the columns of another tool's table, and those that the user named, to this library's; note the format."""
+def by_roles(sheet: Sheet, value_name: str = "") -> Sheet:
+    """Rename the columns of another tool's table, and those that the user named, to this library's; note the format.
+
+    ``value_name`` "score" reads a run, in which no column is the grade that the user named.
+    """
     plain = {name.strip().lower(): name for name in sheet.columns}
-    renamed = {column: role for column, role in rules().columns.items() if column in plain}
+    unused = "grade" if value_name == "score" else ""
+    renamed = {column: role for column, role in rules().columns.items() if column in plain and role != unused}
     rules().met.update(renamed)
     notes = sheet.notes
     dialect = next((dialect for dialect in TABLE_DIALECTS if dialect.needs <= plain.keys()), None)

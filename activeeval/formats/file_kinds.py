@@ -16,13 +16,14 @@ from activeeval.formats.text.plain import first_lines
 JSON = ".json"
 """Kind of a file that is one JSON value, not a line for each object."""
 _INTEGER, _NUMBER = r"-?[0-9]+", r"-?[0-9.]+(?:[eE][-+]?[0-9]+)?"
-RUN_OF_RANKS = re.compile(rf"\S+\t\S+\t{_INTEGER}")
-"""A line of a run of MS MARCO: query, document and rank, separated by tabs."""
+THREE_COLUMNS = re.compile(rf"\S+\t\S+\t{_NUMBER}")
+"""A line of a run of query, document and rank (MS MARCO) or score, separated by tabs."""
 _WITHOUT_HEADER = re.compile(
-    rf"\S+\s+\S+\s+\S+\s+{_INTEGER}|\S+\s+\S+\s+\S+\s+{_INTEGER}\s+{_NUMBER}(?:\s+\S+)?|{RUN_OF_RANKS.pattern}"
+    rf"\S+\s+\S+\s+\S+\s+{_NUMBER}|\S+\s+\S+\s+\S+\s+{_INTEGER}\s+{_NUMBER}(?:\s+\S+)?|{THREE_COLUMNS.pattern}"
 )
 """First line of a table without names of columns: of judgments and runs as TREC has them, and of runs of MS MARCO."""
-_IDS = {"query_id", "q_id", "qid", "query-id", "query"}
+QUERY_IDS = {"query_id", "q_id", "qid", "query-id", "query"}
+"""Names of a column of queries."""
 
 
 def kind_of(path: PathLike) -> str:
@@ -47,7 +48,7 @@ def kind_of(path: PathLike) -> str:
         return suffix
     separator = max("\t,;", key=line.count)
     names = {name.strip().strip('"').lower() for name in line.split(separator)}
-    return "" if names.isdisjoint(_IDS) or len(names) < 2 else ".tsv" if separator == "\t" else ".csv"
+    return "" if names.isdisjoint(QUERY_IDS) or len(names) < 2 else ".tsv" if separator == "\t" else ".csv"
 
 
 def _is_record(lines: Sequence[str]) -> bool:
@@ -56,7 +57,9 @@ def _is_record(lines: Sequence[str]) -> bool:
         record = parse_json(lines[0])
     except ValueError:
         return False
-    return isinstance(record, dict) and (len(lines) > 1 or not _IDS.isdisjoint(record))
+    if not isinstance(record, dict) or all(isinstance(value, dict) for value in record.values()):
+        return False
+    return len(lines) > 1 or not QUERY_IDS.isdisjoint(record)
 
 
 def read_json(path: PathLike) -> Any:
@@ -99,14 +102,8 @@ def nested_values(value: Any, path: PathLike, *, is_run: bool = False) -> Mappin
     FormatError
         If there are several parts {part: {query: {document: value}}}, or a value is not a number.
     """
-    if isinstance(value, dict) and value and all(map(_is_id_list, value.values())):
-        for query, documents in value.items():
-            if len(set(documents)) < len(documents):
-                raise FormatError(os.fspath(path), None, f"the list of query {shown(query)} has a document twice")
-        return {
-            query: {document: -rank if is_run else 1 for rank, document in enumerate(documents)}
-            for query, documents in value.items()
-        }
+    if (lists := listed_values(value, os.fspath(path), is_run=is_run)) is not None:
+        return lists
     names: list[str] = []
     while True:
         if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
@@ -134,6 +131,19 @@ def nested_values(value: Any, path: PathLike, *, is_run: bool = False) -> Mappin
                 at = f"document {shown(document)} of query {shown(query)}"
                 raise FormatError(os.fspath(path), None, f"{at} has {shown(str(number))}, expected a finite number")
     return inner
+
+
+def listed_values(value: Any, source: str, *, is_run: bool) -> Mapping[str, Mapping[str, int]] | None:
+    """Get {query: {document: value}} from {query: [document, …]}, as `nested_values`; None for anything else."""
+    if not isinstance(value, Mapping) or not value or not all(map(_is_id_list, value.values())):
+        return None
+    for query, documents in value.items():
+        if len(set(documents)) < len(documents):
+            raise FormatError(source, None, f"the list of query {shown(query)} has a document twice")
+    return {
+        query: {document: -rank if is_run else 1 for rank, document in enumerate(documents)}
+        for query, documents in value.items()
+    }
 
 
 def _with_parts(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -20,7 +20,7 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats
 from activeeval.formats.chunks import ruled_run
 from activeeval.formats.dialects import by_roles, document_dialect
-from activeeval.formats.file_kinds import JSON, kind_of, read_json
+from activeeval.formats.file_kinds import JSON, kind_of, listed_values, read_json
 from activeeval.formats.files import FileStamp
 from activeeval.formats.graders.books import document_sheet
 from activeeval.formats.pooling import TablePool, pool_from_tables
@@ -98,10 +98,10 @@ def load_run(source: Any) -> Run:
 def _table_run(source: Any) -> Run:
     """Load a run from a table on file or in memory."""
     sheet = source_sheet(source, "run", "score")
-    column = sheet.column("score", SCORE)
-    scores = sheet.floats(column)
     query_ids, doc_ids = _pairs(sheet)
     is_ranked = "rank" in sheet.columns
+    column = "rank" if is_ranked and "score" not in sheet.columns else sheet.column("score", SCORE)
+    scores = sheet.floats(column) if column != "rank" else -sheet.wholes(column).astype(np.float64)
     ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
     name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
     # without a rank column the order of a table's rows carries no information
@@ -212,7 +212,7 @@ def source_sheet(source: Any, what: str, value_name: str) -> Sheet:
         sheet = _mapping_sheet(source, what, value_name)
     else:
         try:
-            sheet = by_roles(frame_sheet(source, f"the {what} frame"))
+            sheet = by_roles(frame_sheet(source, f"the {what} frame"), value_name)
         except TypeError:
             kind = type(source).__name__
             kinds = "a path, a dict of dicts or a data frame" if value_name else "a path or a data frame"
@@ -228,15 +228,16 @@ def _file_sheet(path: PathLike, value_name: str) -> Sheet:
     if kind == JSON:
         value = read_json(path)
         sheet = json_sheet(value, path, value_name)
-        return document_sheet(value, path, value_name) if sheet is None else by_roles(sheet)
+        return document_sheet(value, path, value_name) if sheet is None else by_roles(sheet, value_name)
     sheet = read_sheet(path, kind or None)
     if document_dialect(sheet.columns) is not None:
         return document_sheet(sheet.records(), path, value_name)
-    return by_roles(sheet)
+    return by_roles(sheet, value_name)
 
 
 def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> Sheet:
-    """Convert a dict of dicts, query to document to value, to a sheet."""
+    """Convert a dict of dicts, query to document to value, or of lists of documents, to a sheet."""
+    source = listed_values(source, f"the {what} dict", is_run=value_name == "score") or source
     for query, documents in source.items():
         if not isinstance(documents, Mapping):
             raise InputError(

@@ -312,7 +312,7 @@ def score(
     (0.833, 0.333)
     """
     check_names(options, ScoreOptions)
-    how: dict[str, Any] = {k: v for k, v in options.items() if v and k in ("columns", "leave_out_self", "collapse")}
+    how: dict[str, Any] = {k: v for k, v in options.items() if k in ("columns", "leave_out_self", "collapse") and v}
     with reading(gains=True, **how), reading_queries(options.get("queries")):
         return _scored(judgments, runs, measures, baseline, names, confidence, options)
 

@@ -105,7 +105,7 @@ JUDGMENTS = {
     "basic.csv": lines([("query", "docid", "rating"), *TRIPLES], ","),
     "book.csv": lines([("query", "docid", "Ann Lee"), *TRIPLES], ","),
 }  # fmt: skip
-UNSAID = {"trec.qrels", "records.json", "basic.csv"}
+UNSAID = {"trec.qrels", "records.json"}
 RUNS = {
     "run.json": json.dumps(SCORES),
     "task_predictions.json": json.dumps({"mteb_model_meta": {"model_name": "m"}, "default": {"test": SCORES}}),

@@ -83,6 +83,13 @@ def document_ratings(document: Any, path: PathLike) -> list[Rating]:
     return rows
 
 
+def count_left_out(document: Any, path: PathLike) -> int:
+    """Count the entries of a document that are no ratings: skipped, discarded, put off or of another kind."""
+    dialect = document_form(document, path)
+    parts = document if isinstance(document, list) else [document]
+    return sum(bool(dialect.is_left_out(at)) for part in parts for at in entries(dialect, part))
+
+
 def document_form(document: Any, path: PathLike) -> DocumentDialect:
     """Find the format of a JSON document, or of a list of objects by its first one; raise FormatError if unknown."""
     first = document[0] if isinstance(document, list) and document else document

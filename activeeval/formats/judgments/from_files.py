@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from activeeval.formats.tables.sheets import Sheet
 
 _WHOLE, _PRELS = re.compile(r"-?[0-9]+"), 5
+_FROM_ONE = 2
+"""Least range of grades without 0 that suggests a scale from 1: lists of relevant items alone have grades 1 and 2."""
 
 
 def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machine_is_truth: bool = False) -> Judgments:
@@ -186,7 +188,8 @@ def labels_of(source: Any, policy: str = "median", *, machine_is_truth: bool = F
     if isinstance(judgments, Judgments):
         labels: Qrels = judgments.labels(policy)
         of_file = _notes_of(source, judgments) if judgments is not source else ()
-        return replace(labels, notes=(*of_file, *judgments.notes(), *_several_grades(judgments, policy)))
+        of_scale = _scale_note(labels, judgments.source)
+        return replace(labels, notes=(*of_file, *judgments.notes(), *_several_grades(judgments, policy), *of_scale))
     from activeeval.formats.loading import load_qrels
 
     return load_qrels(judgments)
@@ -220,6 +223,16 @@ def _several_grades(judgments: Judgments, policy: str) -> list[Note]:
     agreement = agreement_of(by_item.values())
     counts: dict[str, Told] = {"n": agreement.several, "n_alike": agreement.alike, "policy": policy}
     return [Note("several grades", counts)] if agreement.several > agreement.alike else []
+
+
+def _scale_note(labels: Qrels, source: str) -> list[Note]:
+    """Note that a scale may begin above 0: the smallest of three grades or more is not 0."""
+    from activeeval.core.results import Note
+
+    grades = labels.grades[labels.grades >= 0]
+    if labels.gains is not None or not grades.size or not 0 < grades.min() <= grades.max() - _FROM_ONE:
+        return []
+    return [Note("no zero", {"source": source, "least": int(grades.min())})]
 
 
 def of_json(path: PathLike, kind: str) -> Judgments:

@@ -13,6 +13,7 @@ from activeeval.core.errors import FormatError
 from activeeval.core.judgments.judgment import UNJUDGED, Judge, Judgment
 from activeeval.core.judgments.policies import refuse_as_labels
 from activeeval.core.judgments.table import Judgments
+from activeeval.core.results import Note
 from activeeval.formats.graders.file_forms import column_of_replies, is_batch, is_umbrela
 from activeeval.formats.reading_rules import coded_gains
 from activeeval.formats.suffixes import PathLike
@@ -77,12 +78,15 @@ def of_document(document: Any, path: PathLike, kind: str) -> Judgments:
         If all ratings are by graders and `kind` is not "machine".
     """
     from activeeval.formats.dialects import read_as
-    from activeeval.formats.graders.books import document_form, document_ratings
+    from activeeval.formats.graders.books import count_left_out, document_form, document_ratings
 
     if isinstance(document, dict) and document.get("type", _IMPORTED) != _IMPORTED and kind != "machine":
         refuse_as_labels(os.fspath(path), f"of the type {document['type']}")
-    note = read_as(path, document_form(document, path).name)
-    return replace(_of_ratings(document_ratings(document, path), os.fspath(path), kind), read_notes=(note,))
+    judgments = _of_ratings(document_ratings(document, path), os.fspath(path), kind)
+    notes = [read_as(path, document_form(document, path).name)]
+    if n_left_out := count_left_out(document, path):
+        notes.append(Note("left out ratings", {"source": os.fspath(path), "n": n_left_out}))
+    return replace(judgments, read_notes=tuple(notes))
 
 
 def of_book(sheet: Sheet, kind: str) -> Judgments:

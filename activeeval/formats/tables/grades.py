@@ -99,6 +99,8 @@ def cell_grades(sheet: Sheet, name: str, max_grade: int | None = None, least: in
     grades = [_grade(cell, word, least, largest) for cell, word in zip(cells, words, strict=True)]
     wrong = [row for row, grade in enumerate(grades) if grade is None]
     expected = f"expected {allowed(max_grade)}"
+    if wrong and not any(character.isdigit() for row in wrong for character in str(cells[row])):
+        expected += "; a grade with its name is '2: relevant'"
     raise_all([sheet.error(row, name, f"holds {shown(str(cells[row]))}, {expected}") for row in wrong])
     return [grade for grade in grades if grade is not None]
 

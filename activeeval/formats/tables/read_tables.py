@@ -13,7 +13,7 @@ from typing import Any
 from activeeval.core.errors import FormatError, shown
 from activeeval.core.results import Note
 from activeeval.formats.dialects import document_dialect, read_as
-from activeeval.formats.file_kinds import nested_values
+from activeeval.formats.file_kinds import QUERY_IDS, nested_values
 from activeeval.formats.files import MOST_PARSED, open_bytes, text_stream
 from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix, check_table
 from activeeval.formats.tables.cells import is_empty
@@ -122,6 +122,10 @@ def json_sheet(value: Any, path: PathLike, value_name: str) -> Sheet | None:
         return object_sheet(value, name)
     if isinstance(value, dict) and document_dialect(value) is not None:
         return None
+    if isinstance(value, dict) and len(value) > 1 and not QUERY_IDS.isdisjoint(value):
+        columns = {column: list(cells.values()) for column, cells in value.items() if isinstance(cells, dict)}
+        if len(columns) == len(value) and len({tuple(cells) for cells in value.values()}) == 1:
+            return Sheet(name, columns, notes=(read_as(name, "a data frame of pandas, column by column"),))
     nested = nested_values(value, path, is_run=value_name == "score")
     if nested is None:
         return None

@@ -11,12 +11,12 @@ import numpy as np
 
 from activeeval.core.errors import InputError, shown
 from activeeval.core.pool.keyed import Qrels, close_columns
-from activeeval.core.pool.keys import distinct_texts, follows_its_query
+from activeeval.core.pool.keys import distinct_texts, follows_its_query, places_within
 from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Note
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.dialects import read_as
-from activeeval.formats.file_kinds import RUN_OF_RANKS
+from activeeval.formats.file_kinds import THREE_COLUMNS
 from activeeval.formats.reading_rules import coded_gains
 from activeeval.formats.subtopics import told_subtopics
 from activeeval.formats.suffixes import PathLike
@@ -108,7 +108,7 @@ def read_qrels(path: PathLike) -> Qrels:
 
 
 def read_run(path: PathLike) -> Run:
-    """Read a run: ``query Q0 document rank score tag``, or as MS MARCO has it: query, document and rank by tabs.
+    """Read a run: ``query Q0 document rank score tag``, or query, document and rank (MS MARCO) or score by tabs.
 
     Raises
     ------
@@ -116,8 +116,8 @@ def read_run(path: PathLike) -> Run:
         ``path:line`` of a line without six columns, a score that is not a finite number, a rank
         that is not an integer, or a document that occurs twice for a query.
     """
-    if _is_run_of_ranks(path):
-        return _read_run_of_ranks(path)
+    if _has_three_columns(path):
+        return _read_three_columns(path)
     columns = read_columns(path, "q-tnn1*", _RUN)
     name = columns.texts[2][0]
     ranks = columns.wholes(0, "rank")
@@ -129,17 +129,20 @@ def read_run(path: PathLike) -> Run:
     return Run(query_ids, doc_ids, scores, ranks, name, columns.path, notes)
 
 
-def _is_run_of_ranks(path: PathLike) -> bool:
-    """Check whether the first line of a file is query, document and rank."""
-    return any(RUN_OF_RANKS.fullmatch(line) for line in first_lines(path))
+def _has_three_columns(path: PathLike) -> bool:
+    """Check whether the first line of a file is query, document and rank or score."""
+    return any(THREE_COLUMNS.fullmatch(line) for line in first_lines(path))
 
 
-def _read_run_of_ranks(path: PathLike) -> Run:
-    """Read a run of query, document and rank; the scores are the negative ranks."""
+def _read_three_columns(path: PathLike) -> Run:
+    """Read a run of query, document and rank, whose scores are the negative ranks; or of scores, if one is no whole."""
     columns = read_columns(path, "qtn", "query document rank")
-    ranks = columns.wholes(0, "rank")
     query_ids, doc_ids = columns.pairs()
-    owners = distinct_texts(query_ids)[1]
+    owners, values = distinct_texts(query_ids)[1], columns.floats(0)
+    if (values != np.floor(values)).any():
+        note = read_as(columns.path, "a run: query, document, score")
+        return Run(query_ids, doc_ids, values.copy(), places_within(owners), "", columns.path, (note,))
+    ranks = columns.wholes(0, "rank")
     order = np.lexsort((ranks, owners))
     begins = np.r_[True, np.diff(owners[order]) != 0]
     is_rank = np.where(begins, np.isin(ranks[order], (0, 1)), np.r_[True, np.diff(ranks[order]) > 0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from activeeval.cli.input_options import (
 from activeeval.cli.option_types import SEED
 from activeeval.cli.output import emit, is_asked, output_option, say, say_notes, show_first, show_text
 from activeeval.cli.small import leave_small_to_python
-from activeeval.core.errors import did_you_mean
+from activeeval.core.errors import InputError, did_you_mean
 from activeeval.sampling.commands.sampling_options import log_queries_option
 from activeeval.scoring.commands.query_options import (
     check_per_query,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from activeeval.scoring.run_table import RunTable
 
 _HALF = 0.5
+_LIKE_A_FILE = re.compile(r"[^()@={}]*[./][A-Za-z][^()@={}]*")
 
 
 @command()
@@ -230,6 +232,8 @@ def _files_apart(
     named = [run]
     while len(words) > 1 and os.path.exists(located(words[0])[0]):
         named.append(words.pop(0))
+    if len(words) > 1 and _LIKE_A_FILE.fullmatch(words[0]):
+        raise InputError(f"{words[0]}: no such file")
     files = [file for path in (*named, *more_runs) for file in runs_in(path)]
     return files[0], tuple(files[1:]), tuple(words)
 

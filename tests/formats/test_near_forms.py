@@ -1,0 +1,90 @@
+"""Files that are nearly of a known form: runs without scores, frames as JSON, lists, a scale from 1, missing files."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import activeeval as ae
+from activeeval.cli import run as run_command
+from activeeval.core.errors import InputError
+from activeeval.formats.judgments.from_files import labels_of
+from activeeval.formats.loading import load_run
+
+GRADES = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0, "d": 1}}
+LISTS = {"q1": ["b", "a", "c"], "q2": ["d", "a"]}
+RANKED = {query: {doc: float(-rank) for rank, doc in enumerate(docs)} for query, docs in LISTS.items()}
+VALUE = ae.score(GRADES, [RANKED], "nDCG@10").value
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.json").write_text(json.dumps(GRADES))
+    return tmp_path
+
+
+def rows(value):
+    return [(query, doc, value(rank)) for query, docs in LISTS.items() for rank, doc in enumerate(docs, 1)]
+
+
+@pytest.mark.parametrize("name", ["ranks.csv", "scores.tsv", "ranks.tsv", "lists.json", "frame.json"])
+def test_runs_without_scores_or_names_of_columns(folder, name):
+    frame = pd.DataFrame(rows(lambda rank: rank), columns=["query_id", "doc_id", "rank"])
+    (folder / "ranks.csv").write_text(frame.sample(frac=1, random_state=1).to_csv(index=False))
+    for file, value in {"scores.tsv": lambda rank: 1 / (1 + rank), "ranks.tsv": lambda rank: rank}.items():
+        (folder / file).write_text("".join(f"{query}\t{doc}\t{number}\n" for query, doc, number in rows(value)))
+    (folder / "lists.json").write_text(json.dumps(LISTS))
+    frame.assign(score=-frame["rank"]).drop(columns="rank").to_json(folder / "frame.json")
+    assert ae.score("q.json", name, "nDCG@10").value == pytest.approx(VALUE, abs=1e-12)
+    assert all("read as" not in note.code or note.numbers["source"] == name for note in load_run(name).notes)
+
+
+def test_lists_in_memory_are_as_lists_on_file():
+    assert ae.score(GRADES, [LISTS], "nDCG@10").value == pytest.approx(VALUE, abs=1e-12)
+    assert ae.score({"q1": ["a", "c"], "q2": ["d"]}, [LISTS], "RR").value == pytest.approx(0.75)
+    with pytest.raises(InputError, match="the list of query 'q1' has a document twice"):
+        ae.score(GRADES, [{"q1": ["a", "a"]}], "RR")
+
+
+def test_the_columns_of_judgments_are_not_those_of_runs(folder, capsys):
+    """A table of runs whose score column has the name that the judgments' grades have."""
+    (folder / "judged.csv").write_text("topic,doc,score\nq1,a,2\nq1,b,0\n")
+    (folder / "run.csv").write_text("topic,doc,score\nq1,b,9.5\nq1,a,3\n")
+    names = "query=topic,document=doc,grade=score"
+    assert run_command(["score", "judged.csv", "run.csv", "RR", "--columns", names, "-o", "jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == 0.5
+
+
+def test_a_run_that_is_not_there_is_no_measure(folder, capsys):
+    (folder / "a.json").write_text(json.dumps(RANKED))
+    assert run_command(["score", "q.json", "a.json", "missing.run", "nDCG@10"]) == 1
+    assert capsys.readouterr().err == "activeeval: missing.run: no such file\n"
+    assert run_command(["score", "q.json", "a.json", "ndcg_cut.10", "-o", "jsonl"]) == 0
+
+
+@pytest.mark.parametrize(("grades", "is_noted"), [((1, 3), True), ((1, 2), False), ((0, 3), False), ((2, 5), True)])
+def test_a_scale_that_may_begin_above_0_is_noted(folder, grades, is_noted):
+    (folder / "q.txt").write_text("".join(f"q1 0 d{k} {grade}\n" for k, grade in enumerate(grades)))
+    assert ("no zero" in [note.code for note in labels_of("q.txt").notes]) == is_noted
+
+
+def test_words_without_a_number_are_refused_with_the_way_out(folder):
+    (folder / "w.csv").write_text("query_id,doc_id,label\nq1,a,Relevant\n")
+    with pytest.raises(InputError, match=r"line|w.csv:2: column label: holds 'Relevant', .*name is '2: relevant'"):
+        labels_of("w.csv")
+
+
+def test_entries_that_were_skipped_are_counted(folder):
+    def task(doc, is_skipped):
+        result = [] if is_skipped else [{"type": "choices", "value": {"choices": ["1"]}}]
+        return {
+            "data": {"query_id": "q1", "doc_id": doc},
+            "annotations": [{"was_cancelled": is_skipped, "result": result or [{"type": "textarea", "value": {}}]}],
+        }
+
+    (folder / "x.json").write_text(json.dumps([task("a", False), task("b", True), task("c", True)]))
+    notes = {note.code: note.numbers.get("n") for note in labels_of("x.json").notes}
+    assert notes["left out ratings"] == 2
