@@ -81,6 +81,8 @@ class DocumentDialect:
         Paths. A path that begins as `rows` is followed from the entry of that list.
     judge, reason, seconds : str
         Paths; "" if the format has none.
+    skipped : str
+        Path of the flag of an answer that its judge skipped or put off.
     is_left_out, is_machine, cannot : callable
         Decide, by a function from paths to values, whether an entry is no rating, is by a grader, or says that the
         item cannot be judged.
@@ -95,6 +97,7 @@ class DocumentDialect:
     judge: str = ""
     reason: str = ""
     seconds: str = ""
+    skipped: str = ""
     is_left_out: Callable[[Lookup], Any] = lambda at: False
     is_machine: Callable[[Lookup], Any] = lambda at: False
     cannot: Callable[[Lookup], Any] = lambda at: False
@@ -137,6 +140,7 @@ DOCUMENT_DIALECTS = (
         grade="query_doc_pairs.judgements.rating",
         judge="query_doc_pairs.judgements.user_name|query_doc_pairs.judgements.user_email",
         reason="query_doc_pairs.judgements.explanation",
+        skipped="query_doc_pairs.judgements.judge_later",
         is_left_out=lambda at: at("query_doc_pairs.judgements.judge_later"),
         is_machine=_is_quepid_machine,
         cannot=lambda at: at("query_doc_pairs.judgements.unrateable"),
@@ -158,6 +162,7 @@ DOCUMENT_DIALECTS = (
         grade="annotations.result.value.choices|annotations.result.value.rating|annotations.result.value.number",
         judge="annotations.completed_by.email|annotations.completed_by",
         seconds="annotations.lead_time",
+        skipped="annotations.was_cancelled",
         is_left_out=lambda at: (
             at("annotations.was_cancelled") or at("annotations.result.type") not in ("choices", "rating", "number")
         ),

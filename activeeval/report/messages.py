@@ -258,7 +258,7 @@ WORDS: dict[str, MessageWords] = {
     "unjudged queries": "{n:query} of {names} {n:has|have} no judgments: ignored",
     "unjudged items": "{n:,} of {of:item} {which} {n:is|are} not judged: {n:it counts|they count} as grade 0 "
     "({option[unjudged]} irrelevant)",
-    "left out ratings": "{source}: {n:entry} {n:is|are} skipped, put off or of another kind: left out",
+    "skipped answers": "{source}: {n:answer} {n:was|were} skipped or put off by {n:its judge|their judges}: left out",
     "no zero": "{source}: no grade is 0, the smallest is {least}: on a scale from {least} the worst items earn a gain",
     "gains": "{source}: some grades are fractions: grades are used as gains",
     "condensed": "{n:,} of {of:ranked item} {n:has|have} no judgment: left out of the lists ({option[condensed]})",

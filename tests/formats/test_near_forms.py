@@ -77,14 +77,14 @@ def test_words_without_a_number_are_refused_with_the_way_out(folder):
         labels_of("w.csv")
 
 
-def test_entries_that_were_skipped_are_counted(folder):
+def test_answers_that_were_skipped_are_counted(folder):
+    """Label Studio writes a skipped task as a cancelled annotation without results."""
+
     def task(doc, is_skipped):
         result = [] if is_skipped else [{"type": "choices", "value": {"choices": ["1"]}}]
-        return {
-            "data": {"query_id": "q1", "doc_id": doc},
-            "annotations": [{"was_cancelled": is_skipped, "result": result or [{"type": "textarea", "value": {}}]}],
-        }
+        data = {"query_id": "q1", "doc_id": doc}
+        return {"data": data, "annotations": [{"was_cancelled": is_skipped, "result": result}]}
 
     (folder / "x.json").write_text(json.dumps([task("a", False), task("b", True), task("c", True)]))
     notes = {note.code: note.numbers.get("n") for note in labels_of("x.json").notes}
-    assert notes["left out ratings"] == 2
+    assert notes["skipped answers"] == 2

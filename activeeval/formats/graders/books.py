@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,11 +84,12 @@ def document_ratings(document: Any, path: PathLike) -> list[Rating]:
     return rows
 
 
-def count_left_out(document: Any, path: PathLike) -> int:
-    """Count the entries of a document that are no ratings: skipped, discarded, put off or of another kind."""
+def count_skipped(document: Any, path: PathLike) -> int:
+    """Count the answers of a document that judges skipped or put off."""
     dialect = document_form(document, path)
+    flagged = replace(dialect, rows=dialect.skipped.rpartition(".")[0])
     parts = document if isinstance(document, list) else [document]
-    return sum(bool(dialect.is_left_out(at)) for part in parts for at in entries(dialect, part))
+    return sum(bool(at(dialect.skipped)) for part in parts for at in entries(flagged, part)) if dialect.skipped else 0
 
 
 def document_form(document: Any, path: PathLike) -> DocumentDialect:

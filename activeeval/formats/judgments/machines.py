@@ -78,14 +78,14 @@ def of_document(document: Any, path: PathLike, kind: str) -> Judgments:
         If all ratings are by graders and `kind` is not "machine".
     """
     from activeeval.formats.dialects import read_as
-    from activeeval.formats.graders.books import count_left_out, document_form, document_ratings
+    from activeeval.formats.graders.books import count_skipped, document_form, document_ratings
 
     if isinstance(document, dict) and document.get("type", _IMPORTED) != _IMPORTED and kind != "machine":
         refuse_as_labels(os.fspath(path), f"of the type {document['type']}")
     judgments = _of_ratings(document_ratings(document, path), os.fspath(path), kind)
     notes = [read_as(path, document_form(document, path).name)]
-    if n_left_out := count_left_out(document, path):
-        notes.append(Note("left out ratings", {"source": os.fspath(path), "n": n_left_out}))
+    if n_skipped := count_skipped(document, path):
+        notes.append(Note("skipped answers", {"source": os.fspath(path), "n": n_skipped}))
     return replace(judgments, read_notes=tuple(notes))
 
 
