@@ -81,6 +81,8 @@ class DocumentDialect:
         Paths. A path that begins as `rows` is followed from the entry of that list.
     judge, reason, seconds : str
         Paths; "" if the format has none.
+    control : str
+        Path of the name of the question that an entry answers; of several, the user's column of grades is read.
     skipped : str
         Path of the flag of an answer that its judge skipped or put off.
     is_left_out, is_machine, cannot : callable
@@ -97,6 +99,7 @@ class DocumentDialect:
     judge: str = ""
     reason: str = ""
     seconds: str = ""
+    control: str = ""
     skipped: str = ""
     is_left_out: Callable[[Lookup], Any] = lambda at: False
     is_machine: Callable[[Lookup], Any] = lambda at: False
@@ -162,6 +165,7 @@ DOCUMENT_DIALECTS = (
         grade="annotations.result.value.choices|annotations.result.value.rating|annotations.result.value.number",
         judge="annotations.completed_by.email|annotations.completed_by",
         seconds="annotations.lead_time",
+        control="annotations.result.from_name",
         skipped="annotations.was_cancelled",
         is_left_out=lambda at: (
             at("annotations.was_cancelled") or at("annotations.result.type") not in ("choices", "rating", "number")
@@ -252,6 +256,14 @@ def entries(dialect: DocumentDialect, document: Any) -> Iterator[Lookup]:
         at = path
     for context in contexts:
         yield lambda paths, context=context: _first(context, paths)  # type: ignore[misc]
+
+
+def is_asked(dialect: DocumentDialect, at: Lookup) -> bool:
+    """Check whether an entry answers the question that the user named as the column of grades, if any."""
+    asked = [column for column, role in rules().columns.items() if role == "grade"]
+    control = str(at(dialect.control)).lower() if dialect.control else ""
+    rules().met.update(column for column in asked if column == control)
+    return not asked or not control or control in asked
 
 
 def _listed(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

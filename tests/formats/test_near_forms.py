@@ -12,6 +12,7 @@ from activeeval.cli import run as run_command
 from activeeval.core.errors import InputError
 from activeeval.formats.judgments.from_files import labels_of
 from activeeval.formats.loading import load_run
+from activeeval.formats.reading_rules import reading
 
 GRADES = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0, "d": 1}}
 LISTS = {"q1": ["b", "a", "c"], "q2": ["d", "a"]}
@@ -88,3 +89,20 @@ def test_answers_that_were_skipped_are_counted(folder):
     (folder / "x.json").write_text(json.dumps([task("a", False), task("b", True), task("c", True)]))
     notes = {note.code: note.numbers.get("n") for note in labels_of("x.json").notes}
     assert notes["skipped answers"] == 2
+
+
+def test_one_of_two_questions_of_label_studio_is_chosen_by_its_name(folder):
+    def answer(name, choice):
+        return {"from_name": name, "to_name": "text", "type": "choices", "value": {"choices": [choice]}}
+
+    results = [answer("relevance", "2"), answer("quality", "0")]
+    (folder / "x.json").write_text(
+        json.dumps([{"data": {"query_id": "q1", "doc_id": "a"}, "annotations": [{"result": results}]}])
+    )
+    for name, grade in (("relevance", 2), ("Quality", 0)):
+        with reading({"grade": name}):
+            assert labels_of("x.json").grades.tolist() == [grade]
+    with pytest.raises(InputError, match="two grades"):
+        labels_of("x.json")
+    with pytest.raises(InputError, match=r"holds no ratings that are numbers"), reading({"grade": "style"}):
+        labels_of("x.json")

@@ -19,6 +19,7 @@ from activeeval.formats.dialects import (
     document_dialect,
     entries,
     is_ai_name,
+    is_asked,
     read_as,
 )
 from activeeval.formats.graders.file_forms import BOOK, NO_RATERS
@@ -76,7 +77,8 @@ def document_ratings(document: Any, path: PathLike) -> list[Rating]:
             problem = f"entry {k + 1} has no {' and '.join(lacking)}, expected each as in {dialect.name}"
             raise FormatError(os.fspath(path), None, problem)
         try:
-            rows += [_rating(dialect, at, path) for at in entries(dialect, entry) if not dialect.is_left_out(at)]
+            asked = [at for at in entries(dialect, entry) if is_asked(dialect, at)]
+            rows += [_rating(dialect, at, path) for at in asked if not dialect.is_left_out(at)]
         except ValueError as problem:
             raise FormatError(os.fspath(path), None, str(problem)) from None
     if not rows:

@@ -9,6 +9,7 @@ from typing import Any
 
 from activeeval.core.checks import LARGEST_GRADE
 from activeeval.core.errors import InputError, raise_all, shown
+from activeeval.formats.json_text import parse_json
 from activeeval.formats.tables.cells import as_float, is_empty
 from activeeval.formats.tables.sheets import Sheet
 
@@ -106,7 +107,15 @@ def cell_grades(sheet: Sheet, name: str, max_grade: int | None = None, least: in
 
 
 def _single(cell: Any) -> Any:
-    """Take the entry of a list or an object of one entry, as tools for labels write a choice; other cells unchanged."""
+    """Take the entry of a list or an object of one entry, as tools for labels write a choice; other cells unchanged.
+
+    Label Studio writes ``[{"rating": 1}]`` into the cells of CSV.
+    """
+    if isinstance(cell, str) and cell[:1] in ("[", "{"):
+        try:
+            return _single(parse_json(cell))
+        except ValueError:
+            return cell
     while isinstance(cell, (list, dict)) and len(cell) == 1:
         cell = cell[0] if isinstance(cell, list) else next(iter(cell.values()))
     return cell
