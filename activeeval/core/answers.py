@@ -232,7 +232,7 @@ def wanted_half_width(value: float, margin: float = 0.0) -> float:
 
     ``margin`` is the largest difference that does not matter.
 
-    With margin 0 it is |value|. With a margin the verdict is decided as better once low > 0 or not worse once
+    With margin 0 it is ``|value|``. With a margin the verdict is decided as better once low > 0 or not worse once
     low ≥ −margin, that is at value + margin where this is positive; as worse at −value where value ≤ −margin.
 
     Examples
@@ -258,7 +258,7 @@ def about(amount: float) -> int:
 
 
 def exit_code(answers: Iterable[Answer]) -> int:
-    """Return the exit code of a command: `WORSE` if any verdict is worse, else `OPEN` if any is undecided, else `FINE`.
+    """Return the exit code of a command: 10 if any verdict is worse, else 11 if any is undecided, else 0.
 
     Examples
     --------

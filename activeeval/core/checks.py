@@ -98,7 +98,7 @@ def text(value: Any, what: str) -> str:
 def texts(value: Any, what: str) -> tuple[str, ...]:
     """Check that a value is one text or several and return them as a tuple.
 
-    Raises InputError otherwise, with ``what`` as in `number`.
+    Raises InputError otherwise; ``what`` is the name of the value in messages.
 
     Examples
     --------

@@ -55,12 +55,13 @@ class ActiveEvalError(Exception):
     """
 
     def __init__(self, problem: str = "", *, field: str | None = None) -> None:
+        """Describe the ``problem`` in one line; ``field`` is the parameter to change, if it is known."""
         super().__init__(problem)
         self.field = field
         self.is_passing = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # an error raised in another process must be restored with its attributes
+        """Pickle the error with its attributes, which Python's default leaves out; other processes raise errors too."""
         return _restored, (type(self), self.args, self.__dict__)
 
 
@@ -115,6 +116,10 @@ class FormatError(InputError):
     """
 
     def __init__(self, path: str | Path, line: int | None, problem: str, *, field: str | None = None) -> None:
+        """Put the place, ``path:line``, before the text ``problem``.
+
+        ``line`` counts from 1; None: the whole file is wrong. ``field`` is the parameter to change, if any.
+        """
         self.path = str(path)
         self.line = line
         place = self.path if line is None else f"{self.path}:{line}"
@@ -134,6 +139,10 @@ class CellsError(FormatError):
     """
 
     def __init__(self, problems: Sequence[FormatError], advice: str = "", *, field: str | None = None) -> None:
+        """Join the texts of one or more errors, in order; ``advice`` (what to do) ends them.
+
+        ``field`` is the parameter to change, if any.
+        """
         self.path, self.line, self.all = problems[0].path, problems[0].line, tuple(problems)
         n_more = len(problems) - _MOST_PLACES
         named = [str(problem) for problem in problems[:_MOST_PLACES]]
@@ -183,6 +192,11 @@ class BudgetError(ActiveEvalError, ValueError):
     def __init__(
         self, problem: str, *, budget: float, needed: float, what: str = AT_ONCE, field: str = "budget"
     ) -> None:
+        """Describe the ``problem`` with the given ``budget`` and the least valid one (``needed``), in item costs.
+
+        ``what`` describes the expense that exceeds the budget, with ``{}`` in place of ``needed``; ``field`` is the
+        parameter to change.
+        """
         self.budget = budget
         self.needed = needed
         self.what = what
@@ -228,6 +242,7 @@ class SolverError(ActiveEvalError, RuntimeError):
     """
 
     def __init__(self, problem: str, *, status: str) -> None:
+        """Describe the ``problem``; ``status`` is the solver's own message."""
         self.status = status
         super().__init__(problem)
 

@@ -26,6 +26,7 @@ class Interval:
     confidence: float
 
     def __iter__(self) -> Iterator[float]:
+        """Yield low and high, without the confidence."""
         return iter((self.low, self.high))
 
 
@@ -98,6 +99,7 @@ class Note:
     numbers: Mapping[str, Told] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
+        """Format the code and the numbers, for tests and logs."""
         return self.code + _listed(self.numbers)
 
 
@@ -124,6 +126,7 @@ class Caution:
     numbers: Mapping[str, Told] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
+        """Format level, code and numbers, for tests and logs."""
         return f"{self.level}: {self.code}{_listed(self.numbers)}"
 
 

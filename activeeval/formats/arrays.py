@@ -73,6 +73,8 @@ def read_arrays(
 
     Parameters
     ----------
+    needed : tuple of str
+        Names of arrays that the file must have.
     expected : str
         Description of the expected file, for error messages.
 
@@ -90,7 +92,8 @@ def unpacked(
 ) -> dict[str, NDArray[Any]]:
     """Read the named arrays from the bytes that `pack` wrote.
 
-    ``name`` stands for the file in messages; the rest is as in `read_arrays`.
+    ``name`` stands for the file in messages, ``needed`` are the arrays that it must have, and ``expected`` describes
+    such a file. Raises FormatError if it is broken, too large when unpacked, or lacks an array.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:

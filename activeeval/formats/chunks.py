@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def ruled_run(run: Run) -> Run:
-    """Apply the rules to a run; without them note queries that head their own lists.
+    """Apply the reading rules to a run: chunks become documents, and documents with the id of their query are left out.
+
+    Without the second rule, queries whose first document has their own id are noted.
 
     Of the chunks of a document the one with the highest score counts, of equal scores the first.
     """
@@ -44,7 +46,10 @@ def ruled_run(run: Run) -> Run:
 
 
 def ruled_judgments(judgments: Judgments) -> Judgments:
-    """Apply the rules to judgments: a document has the largest grade that a judge gives one of its chunks."""
+    """Apply the reading rules to judgments: a document has the largest grade that a judge gives one of its chunks.
+
+    Documents with the id of their query are left out if the rules say so.
+    """
     held = rules()
     if held.leave_out_self:
         judgments = judgments.where(~_are_own(judgments.query_ids, judgments.item_ids))

@@ -66,6 +66,7 @@ def _without_downloads() -> Iterator[None]:
     from ir_datasets.util import RequestsDownload
 
     def refused(self: Any) -> Any:
+        """Replace the download of ``RequestsDownload``: raise with its URL."""
         raise _NotOnDiskError(self.url)
 
     before = RequestsDownload.stream

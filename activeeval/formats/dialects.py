@@ -211,7 +211,8 @@ def read_as(source: PathLike, form: str) -> Note:
 def by_roles(sheet: Sheet, value_name: str = "") -> Sheet:
     """Rename the columns of another tool's table, and those that the user named, to this library's; note the format.
 
-    ``value_name`` "score" reads a run, in which no column is the grade that the user named.
+    ``value_name`` "score" reads a run, in which no column is the grade that the user named. The user's columns that the
+    table has are added to ``rules().met``: those in no table are reported at the end.
     """
     plain = {name.strip().lower(): name for name in sheet.columns}
     unused = "grade" if value_name == "score" else ""
@@ -248,7 +249,7 @@ def entries(dialect: DocumentDialect, document: Any) -> Iterator[Lookup]:
     ValueError
         If a key of `DocumentDialect.rows` does not hold a list of objects.
     """
-    contexts: list[dict[str, Any]] = [{"": document}]
+    contexts: list[dict[str, Any]] = [{"": document}]  # by rating: path of each object around it -> the object
     at = ""
     for key in filter(None, dialect.rows.split(".")):
         path = f"{at}.{key}" if at else key
@@ -259,7 +260,10 @@ def entries(dialect: DocumentDialect, document: Any) -> Iterator[Lookup]:
 
 
 def is_asked(dialect: DocumentDialect, at: Lookup) -> bool:
-    """Check whether an entry answers the question that the user named as the column of grades, if any."""
+    """Check whether an entry answers the question that the user named as the column of grades, if any.
+
+    ``at`` looks up a path of the dialect. A question that is there is added to ``rules().met``, as a column is.
+    """
     asked = [column for column, role in rules().columns.items() if role == "grade"]
     control = str(at(dialect.control)).lower() if dialect.control else ""
     rules().met.update(column for column in asked if column == control)
@@ -278,7 +282,10 @@ def _listed(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def _first(context: Mapping[str, Any], paths: str) -> Any:
-    """Look up the first of some paths that holds a value; None if none does."""
+    """Look up the first of some paths (separated by ``|``) that holds a value; None if none does.
+
+    ``context`` maps paths to objects known already; the longest that begins a path is followed from there.
+    """
     for path in paths.split("|"):
         start = max((begin for begin in context if f"{path}.".startswith(f"{begin}." if begin else "")), key=len)
         value = context[start]

@@ -65,6 +65,7 @@ class FileStamp:
 
     @staticmethod
     def _state(path: PathLike) -> tuple[int, int, int] | None:
+        """Get inode, size in bytes and modification time (ns) of a regular file; None for anything else."""
         try:
             status = os.stat(path)
         except (OSError, ValueError):
@@ -118,12 +119,15 @@ class _Pieces(io.RawIOBase):
     """Read-only binary stream over bytes in memory or in a mapped file."""
 
     def __init__(self, data: Bytes) -> None:
+        """Start at the first byte of ``data`` (uint8)."""
         self._rest = data.data
 
     def readable(self) -> bool:
+        """True: the stream can be read."""
         return True
 
     def readinto(self, room: Any) -> int:
+        """Copy the next bytes into the buffer ``room``; return their number, 0 at the end."""
         piece, self._rest = self._rest[: len(room)], self._rest[len(room) :]
         room[: len(piece)] = piece
         return len(piece)

@@ -205,7 +205,10 @@ def read_costs(path: PathLike) -> Costs:
 
 
 def source_sheet(source: Any, what: str, value_name: str) -> Sheet:
-    """Convert a path, a dict of dicts or a data frame to a sheet with at least one row and this library's columns."""
+    """Convert a path, a dict of dicts or a data frame to a sheet with at least one row and this library's columns.
+
+    ``what`` names the data in messages. ``value_name`` is the column of a dict's values; "" refuses a dict.
+    """
     if isinstance(source, (str, os.PathLike)):
         return _file_sheet(source, value_name)
     if isinstance(source, Mapping) and value_name:

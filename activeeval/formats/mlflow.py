@@ -23,7 +23,9 @@ _UNKNOWN = re.compile(r"[^\w\-. :/]+")
 class HasRows(Protocol):
     """A result, or a list of results."""
 
-    def rows(self) -> list[dict[str, Any]]: ...
+    def rows(self) -> list[dict[str, Any]]:
+        """Convert the result to rows: fields by name."""
+        ...
 
 
 def log(

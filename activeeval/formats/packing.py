@@ -101,6 +101,7 @@ class _ZstdFrames:
     """
 
     def __init__(self, raw: IO[bytes], frame: Callable[[], Any]) -> None:
+        """Start at the first of the compressed bytes ``raw``; ``frame`` creates the decompressor of one frame."""
         self._raw, self._new_frame, self._frame = raw, frame, frame()
         self._is_begun, self._rest = False, b""
 
@@ -126,16 +127,20 @@ class _Errors(io.RawIOBase):
     """Read-only stream whose decompressor's errors are OSError, or EOFError for a file that is cut short."""
 
     def __init__(self, content: Any, raw: IO[bytes]) -> None:
+        """Wrap ``content``, a decompressor that reads the compressed file ``raw``."""
         self._content, self._raw = content, raw
 
     def close(self) -> None:
+        """Close the compressed file too."""
         self._raw.close()
         super().close()
 
     def readable(self) -> bool:
+        """True: the stream can be read."""
         return True
 
     def readinto(self, room: Any) -> int:
+        """Unpack the next bytes into the buffer ``room``; return their number, 0 at the end."""
         try:
             piece = self._content.read(len(room))
         except (OSError, EOFError):

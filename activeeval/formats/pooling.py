@@ -58,7 +58,7 @@ class TablePool:
     by_subtopics : SubtopicLabels or None
         Grades of the items for subtopics.
     gains : ndarray of float64, or None
-        As in `Qrels.gains`; the grades are then indices into it.
+        The gains that occur, ascending, if the judgments are gains rather than grades; `grades` are indices into it.
     """
 
     pool: QueryPool
@@ -227,7 +227,11 @@ def _check_arguments(qrels: Qrels | None, n_runs: int, evaluated: int, ties: str
 
 
 def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) -> _TableRows:
-    """Group the rows of a table by the queries of the pool."""
+    """Group the rows of a table by the queries of the pool; rows of other queries are left out.
+
+    ``names`` are the distinct queries of the table, ``codes`` the index into them of each run of rows with one query,
+    and ``index`` the position of each query in the pool.
+    """
     listed = names.tolist()
     owners = np.array([index.get(name, -1) for name in listed], dtype=np.int64)[codes]
     order, offsets = segments_of_runs(owners, table.query_ids.repeats, len(index))
@@ -238,7 +242,11 @@ def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) 
 
 
 def _items(rows: list[_TableRows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]:
-    """Collect the distinct pairs of the defining tables by query; return offsets, ids, and each row's item or -1."""
+    """Collect the items of the first ``n_defining`` tables by query; later tables add none.
+
+    Returns the start of each query's items, shape (n_queries + 1,), the ids of the items, and for each table the item
+    of each of its rows, −1 if there is none.
+    """
     offsets, item_ids = np.zeros_like(rows[0].offsets), Texts.from_list([])
     items: list[Ints] = []
     for t, part in enumerate(rows):
@@ -255,6 +263,9 @@ def _with_new(
     offsets: Ints, item_ids: Texts, part: _TableRows, row_items: Ints, new: Ints
 ) -> tuple[Ints, Texts, Ints, Ints]:
     """Append the new rows of a table to the items of their queries.
+
+    ``offsets`` and ``item_ids`` are the items so far, ``row_items`` the item of each row of the table ``part``, −1 for
+    the rows ``new``.
 
     Return the new offsets and ids, the new position of each old item, and the item of each row of the table.
     """
@@ -278,7 +289,10 @@ def _with_new(
 def _check_shared(
     tables: Sequence[Qrels | Run], rows: list[_TableRows], items: list[Ints], pool: QueryPool, pair: tuple[int, int]
 ) -> None:
-    """Raise InputError if two tables share no query of the pool, or no item."""
+    """Raise InputError if two tables, given by their indices ``pair``, share no query of the pool, or no item.
+
+    ``rows`` and ``items`` have the rows of each table by query, and the item of each row.
+    """
     first, second = (tables[t].source for t in pair)
     if first == second:
         first, second = f"{first} (1)", f"{second} (2)"

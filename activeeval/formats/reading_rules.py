@@ -72,7 +72,7 @@ _RULES: ContextVar[ReadingRules | None] = ContextVar("rules", default=None)
 
 
 def rules() -> ReadingRules:
-    """Get the rules that hold now."""
+    """Get the rules for reading files that `reading` set in this context; rules without effect outside of it."""
     return _RULES.get() or ReadingRules(columns={})
 
 
@@ -115,12 +115,20 @@ def reading(
     queries: str = "",
     gains: bool = False,
 ) -> Iterator[None]:
-    """Read all files and data frames by rules; see `ReadingRules`.
+    """Read all files and data frames by rules within a ``with`` block; rules of outer blocks stay.
 
     Parameters
     ----------
     columns : mapping of str to str, or None
-        Role -> column of the user's tables; roles are those of `ROLES`.
+        Role (a key of `ROLES`, such as "query") -> column of the user's tables.
+    leave_out_self : bool
+        Leave out documents with the id of their query.
+    collapse : str
+        Column, or regular expression on ids, that gives the document of a chunk; "" keeps chunks.
+    queries : str
+        Table of ids and texts of queries, for judgments that name queries by texts.
+    gains : bool
+        Accept grades that are not whole, as gains.
 
     Raises
     ------

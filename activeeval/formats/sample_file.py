@@ -179,6 +179,7 @@ def beyond(arrays: Arrays, base: Arrays) -> Arrays:
     """Select the arrays of a sample that differ from those of another sample."""
 
     def is_same(array: NDArray[Any], base_array: NDArray[Any]) -> bool:
+        """Check whether two arrays have the same type, shape and bytes."""
         same_form = (array.dtype, array.shape) == (base_array.dtype, base_array.shape)
         return same_form and array.tobytes() == base_array.tobytes()
 
@@ -314,7 +315,10 @@ def _measure(text: str, scale: int) -> SampledMeasure:
 
 
 def _cost_arrays(order: Order) -> dict[str, NDArray[Any]]:
-    """Store the unit that converts the pool's item costs to places, or the costs if the order is of a larger pool."""
+    """Store the mean item cost, the unit of the costs of an order's places (items in judging order).
+
+    If the order is of a larger pool, whose mean differs, the costs are stored themselves.
+    """
     unit = order.pool.item_costs.sum() / order.pool.n_items
     if np.array_equal(order.costs, order.pool.item_costs[order.items] / unit):
         return {"unit": np.array([unit])}
@@ -322,7 +326,7 @@ def _cost_arrays(order: Order) -> dict[str, NDArray[Any]]:
 
 
 def _costs(arrays: Arrays, pool: QueryPool) -> Floats:
-    """Restore the cost of each place of the order, in units of the mean item cost."""
+    """Restore the cost of each place (item in judging order), in units of the mean item cost."""
     if "unit" not in arrays:
         return arrays["order.costs"]
     with np.errstate(divide="ignore"):  # _check_order refuses values that are not finite
@@ -330,7 +334,10 @@ def _costs(arrays: Arrays, pool: QueryPool) -> Floats:
 
 
 def _model_arrays(beliefs: GradeProbs) -> dict[str, NDArray[Any]]:
-    """Store grade probabilities before the query factor is applied, and the parameters of the factor."""
+    """Store grade probabilities and, apart, the parameters of the query factor (a random effect of each query).
+
+    A factor without parameters is stored as the weights of its quadrature nodes.
+    """
     arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.grade_probs}
     if beliefs.refit is not None:
         arrays["refit"] = np.array([True])

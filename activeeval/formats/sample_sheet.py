@@ -129,6 +129,7 @@ def nearest_id(text: str, candidates: Sequence[str]) -> str:
     """Find the candidate that is numerically equal to a text, or else most similar; "" if there are none."""
 
     def likeness(candidate: str) -> tuple[bool, float]:
+        """Compare a candidate with the text: equal as a number, then similarity from 0 to 1."""
         return _is_same_number(text, candidate), SequenceMatcher(None, text.casefold(), candidate.casefold()).ratio()
 
     return max(dict.fromkeys(candidates), key=likeness, default="")

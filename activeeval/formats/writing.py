@@ -38,9 +38,11 @@ class AtomicFiles:
     """
 
     def __init__(self) -> None:
+        """Start without files; each entry will be (path as the caller gave it, temporary name, file to replace)."""
         self._pending: list[tuple[PathLike, str, str]] = []
 
     def __enter__(self) -> AtomicFiles:
+        """Start the group."""
         return self
 
     @contextmanager
@@ -70,6 +72,7 @@ class AtomicFiles:
                 os.fsync(raw.fileno())
 
     def __exit__(self, kind: type[BaseException] | None, *_problem: object) -> None:
+        """Rename all files and sync their folders, unless an error occurred; remove temporary files."""
         try:
             finished = self._pending if kind is None else []
             for path, temporary, target in finished:

@@ -83,7 +83,7 @@ def _segments(value: Any, what: str) -> str | Segments:
 
 
 def _columns(value: Any, what: str) -> dict[str, str]:
-    """Convert a dict of role to column."""
+    """Convert a dict of role (such as "query") to the caller's column; `what` names the value in the InputError."""
     if isinstance(value, Mapping):
         return {text(role, f"a role of {what}"): text(name, f"{what} of {role}") for role, name in value.items()}
     raise InputError(f"{what} must be a dict, role to column, got {brief(value)}", field=what.strip("`"))
@@ -360,5 +360,8 @@ def _calls_within() -> int:
 
 
 def adaptive_depth_of(adaptive_depth: str | int | None) -> str | None:
-    """Check the adaptive depth (when labels re-plan the sample); None stays None."""
+    """Check the adaptive depth, when labels re-plan the sample: "each", 3, 1 or "off"; None stays None.
+
+    Raises InputError for any other.
+    """
     return None if adaptive_depth is None else check_looks(str(adaptive_depth))

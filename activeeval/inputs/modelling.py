@@ -228,6 +228,7 @@ def believe(
 def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
     """Predict the pool with one model and, out of fold, the training rows (None if not needed or too few).
 
+    Returns the probabilities of the pool's items, (n_items, n_grades), and of the training rows, (n_rows, n_grades).
     InputError is raised if the model is unknown or has no training data.
     """
     kind, rows = name.partition("=")[0], inputs.training
@@ -258,7 +259,7 @@ def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fi
 
 
 def _graded(inputs: Inputs, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
-    """Predict human grades from a grader's values: of the pool and, out of fold, of the training rows with values."""
+    """Predict human grades from a grader's values (the only feature): of the pool and, out of fold, of training rows."""
     rows = inputs.training
     has_rows = rows is not None and not np.isnan(rows.features).all()
     model, of_pool, of_rows = grader_model(inputs.features[:, 0], rows, fitting.known, max_grade)
@@ -274,7 +275,7 @@ def _mixed(
 ) -> GradeBeliefs:
     """Mix several models, and select those that become further regressors of estimates.
 
-    `members` are their predictions.
+    `members` are their predictions: of the pool's items, (n_items, n_grades), and of the training rows or None.
     """
     probs = [of_pool for of_pool, _ in members]
     of_training = [of_rows for _, of_rows in members if of_rows is not None]

@@ -97,7 +97,10 @@ def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> lis
 def asked_among(
     measure: SampledMeasure, question: str, pair: Pair, lists: Sequence[Rankings], names: Sequence[str]
 ) -> QuestionTarget:
-    """Build the question and target for a pair of `asked_of`; `lists` and `names` are those of all systems."""
+    """Build the question and target for a pair of systems; `lists` and `names` are those of all systems.
+
+    ``pair`` is (position of the system, position of the one subtracted, None for a value).
+    """
     system, versus = pair
     target = Target(measure, lists[system], None if versus is None else lists[versus])
     return QuestionTarget(question, target, names[system], "" if versus is None else names[versus])

@@ -39,6 +39,7 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(np.argmax(self.predict_proba(X), axis=1), dtype=np.int64)
 
     def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that features may be missing (NaN)."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

@@ -41,6 +41,7 @@ class UniformGradeModel(GradeModel):
     """
 
     def __init__(self, max_grade: int | None = None) -> None:
+        """Store the largest grade; None: `fit` takes the largest training grade."""
         self.max_grade = max_grade
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
@@ -67,6 +68,7 @@ class UniformGradeModel(GradeModel):
         return np.full((np.shape(X)[0], n_grades), 1.0 / n_grades)
 
     def __sklearn_is_fitted__(self) -> bool:
+        """True if the number of grades is known, from `fit` or from `max_grade`."""
         return hasattr(self, "classes_") or self.max_grade is not None
 
 
@@ -109,6 +111,11 @@ class GivenProbabilities(GradeModel):
     """
 
     def __init__(self, recalibrate: bool = True, max_grade: int | None = None, prior_precision: float = 40.0) -> None:
+        """Store the parameters.
+
+        ``recalibrate``: learn from labels to correct the given probabilities; ``max_grade``: add columns of zeros up to
+        this grade (None: none); ``prior_precision``: weight of the prior of no correction, about four times in labels.
+        """
         self.recalibrate = recalibrate
         self.max_grade = max_grade
         self.prior_precision = prior_precision
@@ -166,6 +173,7 @@ class GivenProbabilities(GradeModel):
         return np.pad(probs, ((0, 0), (0, self.classes_.size - probs.shape[1])))
 
     def __sklearn_is_fitted__(self) -> bool:
+        """True: without a fit, the given probabilities are returned unchanged."""
         return True
 
     def _learn(self, probs: Floats, grades: Ints) -> None:

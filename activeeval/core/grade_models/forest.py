@@ -40,6 +40,13 @@ class Forests:
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        """Store the parameters, which are those of scikit-learn's RandomForestRegressor, and ``max_rows``.
+
+        ``n_estimators`` is the number of trees of each forest, ``min_samples_leaf`` the least number (int) or share
+        (float) of rows in a leaf, ``max_features`` the features tried at each split, ``max_samples`` the size of each
+        tree's bootstrap sample (None: all rows), ``max_rows`` the most training rows (random ones are left out; None:
+        no limit), ``n_jobs`` the number of threads and ``random_state`` the seed.
+        """
         self.n_estimators = n_estimators
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
@@ -157,6 +164,11 @@ class ForestGradeModel(Forests, ThresholdModel):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        """Store the parameters; all but ``separate`` and ``max_grade`` are those of `Forests`.
+
+        ``separate``: a forest for each indicator {y ≤ k} rather than one for all; ``max_grade``: the largest grade
+        (None: the largest of the training data).
+        """
         shared = (n_estimators, min_samples_leaf, max_features, max_samples, max_rows, n_jobs, random_state)
         super().__init__(*shared)
         self.separate = separate

@@ -38,6 +38,11 @@ class GraderModel(GradeModel):
     """
 
     def __init__(self, expected: ArrayLike, prior_labels: float = PRIOR_LABELS, max_grade: int | None = None) -> None:
+        """Store the parameters.
+
+        ``expected`` (n_kinds + 1, n_grades) are the probabilities of the grades for each distinct value of the grader,
+        last for a missing one; ``prior_labels`` is their weight, in labels; ``max_grade`` is n_grades − 1 or None.
+        """
         self.expected = expected
         self.prior_labels = prior_labels
         self.max_grade = max_grade
@@ -77,6 +82,7 @@ class GraderModel(GradeModel):
         return np.asarray(probs[self._codes(X, len(probs))])
 
     def __sklearn_is_fitted__(self) -> bool:
+        """True: without a fit, the expected probabilities are used."""
         return True
 
     @staticmethod

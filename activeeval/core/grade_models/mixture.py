@@ -66,6 +66,10 @@ class MixtureGradeModel(GradeModel):
     """
 
     def __init__(self, models: Sequence[Any], weights: ArrayLike | None = None, max_grade: int | None = None) -> None:
+        """Store the grade models to average, their weights (equal by default) and the largest grade.
+
+        ``max_grade`` None: the largest grade of any model.
+        """
         self.models = models
         self.weights = weights
         self.max_grade = max_grade
@@ -103,6 +107,7 @@ class MixtureGradeModel(GradeModel):
         return np.pad(mean, ((0, 0), (0, n_grades - mean.shape[1])))
 
     def __sklearn_is_fitted__(self) -> bool:
+        """True if all models are fitted."""
         try:
             for model in self._fitted():
                 check_is_fitted(model)
@@ -183,8 +188,12 @@ def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayL
 
     Parameters
     ----------
-    probs, grades, queries
-        As in `learned_weights`.
+    probs : sequence of arrays of float, each of shape (n, n_grades)
+        Out-of-fold probabilities of each model for the same rows.
+    grades : array of int, shape (n,)
+        From 0.
+    queries : array, shape (n,)
+        The query of every row, in any order.
     weights : array of float, shape (len(probs),)
         Weights of the mixture.
 

@@ -76,6 +76,11 @@ class OrderedLogitModel(ThresholdModel):
     def __init__(
         self, alpha: float = 1.0, loss: str = "proportional-odds", max_grade: int | None = None, max_iter: int = 1000
     ) -> None:
+        """Store the parameters.
+
+        ``alpha`` is the precision of the Gaussian prior on the weights, ``loss`` a name of `LOSSES`, ``max_grade`` the
+        largest grade (None: of the training data) and ``max_iter`` the most iterations of L-BFGS-B.
+        """
         self.alpha = alpha
         self.loss = loss
         self.max_grade = max_grade
@@ -169,8 +174,8 @@ def proportional_odds_loss(params: Floats, Z: Floats, codes: Ints, alpha: float)
 def fit_proportional_odds(Z: Floats, codes: Ints, alpha: float, max_iter: int) -> tuple[OptimizeResult, Floats]:
     """Maximise the posterior of weights w and thresholds θ of proportional odds; return ``(SciPy's solution, θ)``.
 
-    Z (n, n_features) are standardised features; other parameters as in `proportional_odds_loss` and
-    `OrderedLogitModel`.
+    Z (n, n_features) are standardised features, ``codes`` (n,) grades 0 … n_grades − 1 that all occur, ``alpha`` is the
+    precision of the Gaussian prior on w and ``max_iter`` the most iterations of L-BFGS-B.
     """
     theta = _first_thresholds(codes)
     start = np.concatenate((theta[:1], np.log(np.diff(theta))))
@@ -187,8 +192,9 @@ def fit_proportional_odds(Z: Floats, codes: Ints, alpha: float, max_iter: int) -
 def fit_mord(Z: Floats, codes: Ints, alpha: float, max_iter: int, loss: str) -> tuple[OptimizeResult, Floats]:
     """Minimise mord's all-threshold or immediate-threshold loss; return ``(SciPy's solution, θ)``.
 
-    Z (n, n_features) are standardised features, ``codes`` (n,) grades from 0 that all occur; other parameters as in
-    `OrderedLogitModel`.
+    Z (n, n_features) are standardised features, ``codes`` (n,) grades from 0 that all occur, ``alpha`` is the precision
+    of the Gaussian prior on w, ``max_iter`` the most iterations of L-BFGS-B. ``loss`` "all-threshold" sums a logistic
+    loss over all thresholds, "immediate-threshold" over the two next to the grade.
     """
     n = codes.size
     theta = _first_thresholds(codes)

@@ -102,6 +102,7 @@ class QueryFactor:
     n_queries: int = 0
 
     def __post_init__(self) -> None:
+        """Raise InputError if σ, a or b lies outside its bounds."""
         for name, (low, high) in (("sigma", SIGMA_BOUNDS), ("slope", SLOPE_BOUNDS), ("shift", SHIFT_BOUNDS)):
             value = getattr(self, name)
             if not (is_number(value) and low <= value <= high):
@@ -227,7 +228,7 @@ class _Terms:
     def log_likelihood(self, params: Floats, nodes: Floats, weights: Floats) -> tuple[float, Floats]:
         """Compute the marginal log-likelihood of (σ, a, b); return it and its gradient, shape (3,).
 
-        ``nodes`` and ``weights`` are those of `_quadrature`.
+        ``nodes`` and ``weights`` (n_nodes,) are the quadrature of u ~ N(0, 1) by `_quadrature`.
         """
         sigma, slope, shift = params
         stretch = np.sqrt(1 + _LOGISTIC_NORMAL * sigma**2)

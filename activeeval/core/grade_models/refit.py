@@ -55,9 +55,10 @@ class ValueRefit:
 
     @classmethod
     def of(cls, pool: QueryPool, grade_probs: ArrayLike) -> Self:
-        """Group the items into kinds of equal or similar grade probabilities, and their queries into folds by hash.
+        """Group the items into kinds of equal or similar grade probabilities, and their queries into folds.
 
-        ``grade_probs`` has shape (n_items, n_grades).
+        ``grade_probs`` has shape (n_items, n_grades). A query's fold is a hash of its id, so that it does not depend on
+        the other queries.
 
         Examples
         --------

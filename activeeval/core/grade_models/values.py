@@ -62,7 +62,8 @@ class ValueTable:
     codes : ndarray of int64, shape (n,)
         Code of each value, ascending with the value; the last code if it is missing.
     probs : ndarray, shape (n_kinds + 1, n_grades)
-        P(y = k | r) by (2); the last row, for missing values, holds the marginal shares.
+        P(y = k | r), people's expected shares of grade k given value r; the last row, for missing values, holds the
+        shares among all items.
     """
 
     codes: Ints

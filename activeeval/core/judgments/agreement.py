@@ -157,9 +157,10 @@ class Agreements:
 def agreements(
     grades: CodedGrades, relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> Agreements:
-    """Compute the agreement between judges, separately for grades and for preferences.
+    """Compute the agreement between judges, separately for grades and for preferences between items (``relations``).
 
-    Intervals are by a bootstrap over queries. Raises InputError, with the reasons, if neither kind can be compared.
+    Either table may be empty. Intervals are by a bootstrap of ``n_resamples`` draws of the queries with seed ``rng``.
+    Raises InputError, with the reasons, if neither kind can be compared.
     """
     problems: list[str] = []
     by_grades = by_preferences = None
@@ -181,8 +182,8 @@ def preference_agreement(
 ) -> PreferenceAgreement:
     """Compute the agreement between judges on preferences: the share of pairs of items with equal answers.
 
-    Intervals are by a bootstrap over queries. Raises InputError if there is only one judge, or no two judges compared
-    the same pair.
+    Intervals with level ``confidence`` are by ``n_resamples`` bootstrap draws of queries with seed ``rng``. Raises
+    InputError if there is only one judge, or no two judges compared the same pair.
 
     Examples
     --------
@@ -219,7 +220,7 @@ def _preference_agreement(
         confidence=confidence,
         counts=tables.sum(axis=0),
         overall=share(tables),
-        strict=share(tables[:, ::2, ::2]),
+        strict=share(tables[:, ::2, ::2]),  # without the ties in the middle
     )
 
 
@@ -228,8 +229,8 @@ def grade_agreement(
 ) -> GradeAgreement:
     """Compute the agreement between judges on grades, and on the preferences that the grades imply.
 
-    Intervals are by a bootstrap over queries. Raises InputError if there is only one judge, or no two judges graded the
-    same item.
+    Intervals with level ``confidence`` are by ``n_resamples`` bootstrap draws of queries with seed ``rng``. Raises
+    InputError if there is only one judge, or no two judges graded the same item.
     """
     _check_judges(grades.judges)
     shared = grades.shared()
@@ -278,7 +279,7 @@ def compare_agreement(
     """
     sides = []
     for agreement in (first, second):
-        counts = agreement.counts[::2, ::2] if strict else agreement.counts
+        counts = agreement.counts[::2, ::2] if strict else agreement.counts  # strict: without the ties in the middle
         sides += [int(np.trace(counts)), int(counts.sum())]
     return chi_squared(*sides)
 
@@ -317,7 +318,7 @@ def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statisti
 
 
 def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats) -> Statistic:
-    """Build Gwet's AC as a function of how often each query counts; parameters as in `_alpha` and `ac_of`."""
+    """Build Gwet's AC as `_alpha`; ``alone`` (n_values,) is the number of items with a single grade, by grade."""
     return lambda times: ac_of(counts, values, weights, alone, times[query])
 
 

@@ -20,6 +20,7 @@ class _Numbers:
     """Whole numbers as codes of names, assigned in order of first use."""
 
     def __init__(self) -> None:
+        """Start without names; ``of`` maps each name, a tuple of texts, to its code."""
         self.of: dict[tuple[str, ...], int] = {}
 
     def __call__(self, *name: str) -> int:

@@ -95,8 +95,10 @@ def coefficient(
         Maps how often each query counts, shape (n_queries,), to the value; None if it is undefined.
     draws : ndarray, shape (n_resamples, n_queries)
         Bootstrap samples by `resamples`.
-    n, raw, base_rate
-        Further attributes of the `Coefficient`.
+    n : int
+        Number of pairs of items, or of items, in the computation.
+    raw, base_rate : float or None
+        Share of equal answers, and share of the most frequent answer; copied to the result.
     """
     n_queries = draws.shape[1]
     value = statistic(np.ones(n_queries))

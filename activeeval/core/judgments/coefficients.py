@@ -252,15 +252,18 @@ def ac_of(counts: Floats, values: Floats, weights: str, alone: Floats, times: Fl
 
 
 def raw_agreement(counts: Floats) -> float:
-    """Compute the mean share of an item's pairs of judges with equal grades; counts as in `ac_of`."""
+    """Compute the mean share of an item's pairs of judges with equal grades.
+
+    ``counts`` (n_items, n_values) is how often each grade was given, for items with at least two grades.
+    """
     return _alike_share(counts, np.eye(counts.shape[1]), np.ones(len(counts)))
 
 
 def _alike_share(counts: Floats, alike: Floats, times: Floats) -> float:
     """Compute the mean weighted agreement of an item's pairs of judges (p_a of Gwet's coefficients).
 
-    ``alike`` (n_values, n_values) is the agreement of two grades, ``times`` (n_items,) how often each item counts;
-    counts as in `ac_of`.
+    ``counts`` (n_items, n_values) is how often each grade was given, at least two an item; ``alike`` (n_values,
+    n_values) the agreement of two grades, from 0 to 1; ``times`` (n_items,) how often each item counts.
     """
     n_judges = counts.sum(axis=1)
     shares = (counts * (counts @ alike - 1)).sum(axis=1) / (n_judges * (n_judges - 1))
@@ -270,8 +273,8 @@ def _alike_share(counts: Floats, alike: Floats, times: Floats) -> float:
 def coincidences(counts: Floats, times: Floats | None = None) -> Floats:
     """Compute Krippendorff's coincidences o_ck: pairs of grades c and k of one item, shape (n_values, n_values).
 
-    Each pair of an item with m grades counts 1 / (m − 1). ``counts`` has shape (n_items, n_values); ``times``
-    (n_items,) is how often each item counts, 1 by default.
+    Each pair of an item with m grades counts 1 / (m − 1). ``counts`` (n_items, n_values) is how often each grade was
+    given; ``times`` (n_items,) is how often each item counts, 1 by default.
     """
     # an item with one grade has no pair: its two terms cancel for any divisor
     share = (1.0 if times is None else times) / np.maximum(counts.sum(axis=1) - 1, 1)

@@ -11,8 +11,8 @@ from activeeval.core.judgments.log import ANSWERS, Event, is_of_control
 
 PairCheck = tuple[str, str]
 """A judge and the key of a control."""
-_STANDS = (*ANSWERS, "checked")
-_SAYS = (*_STANDS, "deferred", "passed", "preferred")
+_VALID_ANSWERS = (*ANSWERS, "checked")
+_COUNTED_ANSWERS = (*_VALID_ANSWERS, "deferred", "passed", "preferred")
 
 
 @dataclass(slots=True)
@@ -44,14 +44,16 @@ class Checks:
     def apply(self, event: Event) -> bool:
         """Update counts and answers with an event of the log; return True if it concerns a control.
 
-        A control is an item whose grade is known, shown among others to check a judge.
+        A control is an item whose grade is known, shown among others to check a judge. An event that ``supersedes`` an
+        earlier one (its number) retracts that answer. Kinds of controls: "control_shown", "checked" (answered) and
+        "passed" (deferred).
         """
-        if event.kind in _SAYS and event.supersedes is None:
+        if event.kind in _COUNTED_ANSWERS and event.supersedes is None:
             self.n_said[event.judge] = self.n_said.get(event.judge, 0) + 1
         if event.supersedes is not None:
             for answers in self.standing.values():
                 answers.pop(event.supersedes, None)
-        if event.kind in _STANDS:
+        if event.kind in _VALID_ANSWERS:
             self.standing.setdefault(event.judge, {})[event.seq] = event
         if not is_of_control(event):
             return False
@@ -64,7 +66,10 @@ class Checks:
         return True
 
     def _answer(self, event: Event, item: str) -> None:
-        """Record an answer or deferral of a control (item with a known grade), given by its key ``item``."""
+        """Record an answer or deferral of a control (item with a known grade), given by its key ``item``.
+
+        The control is no longer open (``posed``); deferred ones are listed by judge in ``put_off``.
+        """
         open_control, put_off = self.posed.get(event.judge), self.put_off.setdefault(event.judge, {})
         if open_control is not None and open_control.body["item"] == item:  # else an earlier control was corrected
             del self.posed[event.judge]

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 def label_columns(judgments: Judgments, policy: str) -> tuple[Texts, Texts, Ints]:
     """Compute one grade per item, combining several judges by a policy; return ``(query ids, item ids, grades)``.
 
-    A negative grade means that the item cannot be judged. Raises InputError if the table holds comparisons or ranks, a
-    judge gives an item two grades, or judges differ and the policy is ``refuse``.
+    The policy is ``refuse``, ``majority``, ``median`` or ``mean-gain``. A negative grade means that the item cannot be
+    judged. Raises InputError if the table holds comparisons or ranks, a judge gives an item two grades, or judges
+    differ and the policy is ``refuse``.
     """
     if not judgments.is_of_grades:
         judgments.refuse("grades")

@@ -68,7 +68,7 @@ class Judgments:
     read_notes : tuple of Note
         Notes on how the file was read.
     gains : ndarray of float64, or None
-        As in `Qrels.gains`; `values` of grades are then indices into it.
+        Distinct gains, ascending, of judgments that are gains rather than grades; `values` are then indices into it.
 
     Examples
     --------
@@ -130,9 +130,11 @@ class Judgments:
         )
 
     def __len__(self) -> int:
+        """Number of judgments."""
         return self.values.size
 
     def __iter__(self) -> Iterator[Judgment]:
+        """Yield each row as a `Judgment`."""
         n = len(self)
         columns = (self.query_ids, self.item_ids, self.kind_of, self.judge_of, self.values)
         texts = (self.others or [""] * n, self.reasons or [""] * n)
@@ -223,13 +225,13 @@ class Judgments:
     def model_grades(self, policy: str = "median") -> Qrels:
         """Compute the grade of each item from all judges, graders (LLMs and other models) included, for a model.
 
-        Parameters and errors are those of `labels`.
+        ``policy``, how to combine the grades of several judges, and errors are those of `labels`.
         """
         grades: Qrels = self._resolved(policy)
         return grades
 
     def graded_pairs(self, policy: str = "median") -> dict[Pair, int]:
-        """Map (query, item) to the grade of `labels`, without unjudged items; errors as there."""
+        """Map (query, item) to the grade by people, combined by a policy as in `labels`, without unjudged items."""
         from activeeval.core.judgments.counting import label_columns
 
         queries, items, grades = label_columns(self.of_people(), policy)

@@ -102,7 +102,7 @@ def _of_cascade(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
     least, most = _ends(terms)
     filled = np.where(grades < 0, least, grades)
     starts, lengths = ranking.offsets[:-1], ranking.lengths
-    below = np.zeros(lengths.size)  # V_{i+1}
+    below = np.zeros(lengths.size)  # expected value of going on below the rank
     for rank in range(min(terms.discounts.size, int(lengths.max(initial=0))), 0, -1):
         queries = np.flatnonzero(lengths >= rank)
         items, gained = ranking.items[starts[queries] + rank - 1], terms.discounts[rank - 1] - below[queries]
@@ -141,16 +141,17 @@ def _of_share(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
 
     A level is the index of a gain among the distinct gains, smallest first. ``levels`` (n_items,) and ``ranked``
     (n_ranks,) are those of the query's items and of its ranks, −1 if unjudged at a rank that counts; ``unjudged`` are
-    the indices of such ranks. The symbols in comments are those of the module.
+    the indices of such ranks. For each step from a gain to the next, the number of unjudged ranks with a gain above it
+    is the best for the ratio so far; this repeats until the ratio no longer grows.
     """
     gains, discounts, ideal = np.unique(terms.values), terms.discounts[: ranked.size], terms.cumulative
-    sums = np.append(0.0, np.cumsum(discounts[unjudged]))  # P
+    sums = np.append(0.0, np.cumsum(discounts[unjudged]))  # discounts of the first 0, 1 … unjudged ranks
     judged = ranked >= 0
     numerator = discounts[judged] @ gains[ranked[judged]] + gains[0] * sums[-1]
     denominator = gains[0] * ideal[min(levels.size, ideal.size - 1)]
     steps = np.diff(gains)
-    rows, share, n_filled = np.arange(steps.size), 0.0, np.zeros(steps.size, dtype=np.int64)  # s
-    n_above = np.count_nonzero(levels > rows[:, None], axis=1)  # A
+    rows, share, n_filled = np.arange(steps.size), 0.0, np.zeros(steps.size, dtype=np.int64)
+    n_above = np.count_nonzero(levels > rows[:, None], axis=1)  # judged items above each step
     of_ideal = ideal[np.minimum(n_above[:, None] + np.arange(unjudged.size + 1), ideal.size - 1)]
     while True:
         tried = np.argmax(sums - share * of_ideal, axis=1)
@@ -164,7 +165,9 @@ def _of_share(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
 def _of_precision(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
     """Find the levels (1 relevant, 0 not) of a query's unjudged ranks that maximize its average precision.
 
-    Relevant items go to the best of these ranks; their number is the best of 0, 1 …. Parameters as in `_of_share`.
+    Relevant items go to the best of these ranks; their number is the best of 0, 1 …. ``levels`` (n_items,) and
+    ``ranked`` (n_ranks,) are 1, 0 or −1 (unjudged) for the query's items and its ranks, ``unjudged`` the indices of the
+    unjudged ranks.
     """
     if np.unique(terms.values).size == 1:  # every grade is relevant, or none is
         return np.zeros(unjudged.size, dtype=np.int64)

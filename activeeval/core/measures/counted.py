@@ -54,7 +54,11 @@ class _Counts:
 
     @classmethod
     def of(cls, pool: QueryPool, grades: Ints, rel: int, ranking: Rankings, cutoff: int | None) -> _Counts:
-        """Count the items of each query and of its list, down to the cutoff."""
+        """Count the items of each query and of its list, down to the cutoff.
+
+        ``grades`` (n_items,) are −1 if unjudged, and at most `POOLED` (−2) if pooled but unjudged; ``rel`` is the
+        smallest relevant grade.
+        """
         lists = ranking if cutoff is None else ranking.cut_at(cutoff)
         lengths = lists.lengths if cutoff is None else np.full(pool.n_queries, cutoff)
         kinds = (grades >= rel, (grades >= 0) & (grades < rel), grades <= POOLED)
@@ -63,16 +67,16 @@ class _Counts:
         return cls(n_relevant, n_other, lengths, queries, lists.ranks, *(kind[lists.items] for kind in kinds))
 
     def sums(self, terms: Floats) -> Floats:
-        """Sum a term of each listed relevant item by query, shape (n_queries,)."""
+        """Sum ``terms`` (n_listed,), one for each listed item, over the relevant ones by query, shape (n_queries,)."""
         weights = np.where(self.is_relevant, terms, 0.0)
         return np.bincount(self.queries, weights=weights, minlength=self.n_relevant.size).astype(np.float64)
 
     def hits(self, depths: Ints) -> Floats:
-        """Count the relevant items of each list down to a rank, shape (n_queries,)."""
+        """Count the relevant items of each list down to the rank in ``depths`` (n_queries,), shape (n_queries,)."""
         return self.sums((self.ranks <= depths[self.queries]).astype(np.float64))
 
     def above(self, is_counted: Bools) -> Ints:
-        """Count the flagged items above each listed item in its list, shape (n_listed,)."""
+        """Count the items that ``is_counted`` (n_listed,) flags above each listed item in its list, (n_listed,)."""
         before = np.append(0, np.cumsum(is_counted))
         places = np.arange(self.ranks.size)
         above: Ints = before[places] - before[places - self.ranks + 1]
@@ -148,6 +152,7 @@ class CountMeasure(_RankedMeasure):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Check the smallest relevant grade and the cutoff; raise InputError if one is invalid."""
         object.__setattr__(self, "rel", relevance_rule(self.rel).rel)
         if (is_cut := _CUT[self.name]) is False and self.cutoff is not None:
             raise InputError(f"{self.name} counts the whole list: leave out the cutoff, {self.cutoff}")
@@ -159,4 +164,5 @@ class CountMeasure(_RankedMeasure):
         return _VALUES[self.name](_Counts.of(pool, labels.grades, self.rel, ranking, self.cutoff))
 
     def __str__(self) -> str:
+        """Format the measure as text that `parse_measure` reads, as ``F1(rel=1)@10``."""
         return self._written(self.name, f"rel={self.rel}")

@@ -212,6 +212,7 @@ class _Family(WithRule):
         return n_grades
 
     def __str__(self) -> str:
+        """Format the measure as text that `parse_measure` reads, with every parameter, as ``DCG(dcg='log2')@10``."""
         persistence = f"p={number_text(self.discounts.p)}" if hasattr(self.discounts, "p") else ""
         listed = self.discounts if isinstance(self.discounts, tuple) else ()
         ranks = f"discounts=[{','.join(map(number_text, listed))}]" if listed else ""
@@ -255,6 +256,7 @@ class Additive(_Family):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Convert gains, discounts and cutoff to their checked forms; raise InputError if one is invalid."""
         object.__setattr__(self, "gains", Exponential() if self.gains is None else as_rule(self.gains, "gains"))
         object.__setattr__(self, "discounts", as_discounts(self.discounts))
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
@@ -303,6 +305,7 @@ class Cascade(_Family):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Convert stop probabilities (in [0, 1]), discounts and cutoff to their checked forms, or raise InputError."""
         object.__setattr__(self, "stop_probs", as_rule(self.stop_probs, "stop_probs", lower=0.0, upper=1.0))
         object.__setattr__(self, "discounts", as_discounts(self.discounts))
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))

@@ -72,6 +72,7 @@ class Exponential(_OpenRule):
             return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64)) - 1)
 
     def __str__(self) -> str:
+        """Format the rule as a parameter of DCG, in the spelling of ir_measures."""
         return "dcg='exp-log2'"
 
 
@@ -84,6 +85,7 @@ class Linear(_OpenRule):
         return np.arange(n_grades, dtype=np.float64)
 
     def __str__(self) -> str:
+        """Format the rule as a parameter of DCG, in the spelling of ir_measures."""
         return "dcg='log2'"
 
 
@@ -98,6 +100,7 @@ class BinaryGain(_OpenRule):
         return (np.arange(n_grades) >= self.rel).astype(np.float64)
 
     def __str__(self) -> str:
+        """Format the rule as a parameter of a measure: the smallest relevant grade."""
         return f"rel={self.rel}"
 
 
@@ -116,6 +119,7 @@ class StopProbability(_OpenRule):
         return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64) - top) - np.exp2(-float(top)))
 
     def __str__(self) -> str:
+        """Format the rule as a parameter of ERR: the largest grade; empty on an open scale."""
         return "" if self.max_grade is None else f"max_rel={self.max_grade}"
 
 
@@ -140,6 +144,7 @@ class LookupTable:
         return self
 
     def __str__(self) -> str:
+        """Format the table as a parameter of a measure, ``gains={grade:value,…}``."""
         return "gains={" + ",".join(f"{y}:{number_text(g)}" for y, g in enumerate(self.table)) + "}"
 
 
@@ -201,6 +206,7 @@ class GeometricDiscount:
     p: float
 
     def __call__(self, ranks: Any) -> Any:
+        """Compute the discounts of an array of ranks (from 1), in its shape."""
         return (1.0 - self.p) * self.p ** (ranks - 1.0)
 
 
@@ -211,4 +217,5 @@ class ConstantDiscount:
     weight: float
 
     def __call__(self, ranks: Any) -> Any:
+        """Return the weight for each of an array of ranks, in its shape."""
         return np.full(np.shape(ranks), self.weight)

@@ -15,6 +15,7 @@ class JudgedGains(LookupTable):
     """The gains of judgments that are gains, not grades: ascending from 0, indexed by the judgments."""
 
     def __str__(self) -> str:
+        """Describe the gains in a measure's text: they are not listed, as there can be many."""
         return "gains of the judgments"
 
 

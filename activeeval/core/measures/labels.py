@@ -42,6 +42,7 @@ class SoftLabels:
     weights: Floats
 
     def __post_init__(self) -> None:
+        """Raise InputError unless each item with a distribution has a row of weights ≥ 0, not all 0."""
         sums = self.weights.sum(axis=1)
         if sums.shape != self.items.shape or not ((self.weights >= 0).all() and (sums > 0).all()):
             n = self.items.size

@@ -68,6 +68,7 @@ class RankGains(_RankedMeasure):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Convert the gains to rows of numbers, one for each rank, and check the cutoff, or raise InputError."""
         object.__setattr__(self, "gains", _as_rows(self.gains))
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
@@ -123,7 +124,8 @@ class RankGains(_RankedMeasure):
 
         Items are independent given a node of the query factor (a random effect shared by a query's items). An item at
         rank i of one list and rank j of the other has the value f(y) = w_{i,y} − w_{j,y} (w: `gains`), so that E[δ] = Σ
-        E[f] and Var[δ] = Σ Var[f]. Parameters and errors are those of `Additive.moments`.
+        E[f] and Var[δ] = Σ Var[f]. ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with
+        ``node_weights`` (n_nodes,), the probabilities of the nodes. Raises InputError if a shape or a row is wrong.
 
         Examples
         --------
@@ -163,6 +165,7 @@ class RankGains(_RankedMeasure):
         return items, worth
 
     def __str__(self) -> str:
+        """Format the measure as text that `parse_measure` reads, with the gains of each rank."""
         rows = ",".join(f"[{','.join(map(number_text, row))}]" for row in self.gains)
         return self._written(self.name, f"gains=[{rows}]")
 

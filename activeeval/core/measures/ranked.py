@@ -92,8 +92,10 @@ class Normalised(_RankedMeasure):
     ) -> Moments:
         """Compute mean, mean square and variance of each query's value over 200 sets of labels simulated by the model.
 
-        The random numbers depend only on the ids: they are the same in every call, in any order of the rows. Parameters
-        and errors are those of `Additive.moments`.
+        The random numbers are hashes of the ids: they are the same in every call, in any order of the rows.
+        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights`` (n_nodes,),
+        the probabilities of the nodes of a query factor (a random effect of a query). With ``versus`` the moments are
+        those of the difference. Raises InputError if a shape or a row is wrong.
         """
         from activeeval.core.kernels import sampling
 
@@ -166,6 +168,7 @@ class _Ratio(WithRule, Normalised):
         return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)
 
     def __str__(self) -> str:
+        """Format the measure as text that `parse_measure` reads, as ``nDCG(dcg='log2')@10``."""
         return self._written(self._name, str(self._rule))
 
 
@@ -192,6 +195,7 @@ class NDCG(_Ratio):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Convert the gains to a rule (linear by default) and check the cutoff; raise InputError if one is invalid."""
         object.__setattr__(self, "gains", gain_rule(self.gains, Linear()))
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
@@ -231,6 +235,7 @@ class Recall(_Ratio):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Convert the smallest relevant grade to a rule and check the cutoff; raise InputError if one is invalid."""
         object.__setattr__(self, "rel", self.rel if isinstance(self.rel, BinaryGain) else relevance_rule(self.rel))
         object.__setattr__(self, "cutoff", needed_cutoff(self.cutoff, "R"))
 
@@ -268,6 +273,7 @@ class AP(Normalised):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Check the smallest relevant grade and the cutoff; raise InputError if one is invalid."""
         object.__setattr__(self, "rel", relevance_rule(self.rel).rel)
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
@@ -294,6 +300,7 @@ class AP(Normalised):
         return out
 
     def __str__(self) -> str:
+        """Format the measure as text that `parse_measure` reads, as ``AP(rel=1)@10``."""
         return self._written("AP", f"rel={self.rel}")
 
 
@@ -312,6 +319,7 @@ class Judged(_RankedMeasure):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Raise InputError unless the cutoff is None or a positive whole number."""
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
@@ -324,4 +332,5 @@ class Judged(_RankedMeasure):
         return out
 
     def __str__(self) -> str:
+        """Format the measure as text, as ``Judged@10``."""
         return self._written("Judged", "")

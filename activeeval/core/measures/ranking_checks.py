@@ -180,8 +180,8 @@ def mean_over_nodes(weights: Floats, values: Floats) -> Floats:
 def moments_over_nodes(weights: Floats, means: Floats, variances: Floats) -> Moments:
     """Combine means and variances given each node, (n_nodes, n_queries), into each query's moments.
 
-    A node is a quadrature node of the query factor (a random effect shared by a query's items); ``weights`` as in
-    `mean_over_nodes`.
+    A node is a quadrature node of the query factor (a random effect shared by a query's items). Its ``weights`` have
+    shape (n_nodes,), common to all queries, or (n_queries, n_nodes).
     """
     mean = mean_over_nodes(weights, means)
     variance = mean_over_nodes(weights, variances + (means - mean) ** 2)

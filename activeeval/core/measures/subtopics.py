@@ -46,7 +46,10 @@ class SubtopicLabels(SoftLabels):
 
     @classmethod
     def of_ratings(cls, n_items: int, rated: Any, subtopics: Any, ratings: Any) -> Self:
-        """Build labels of `n_items` items from the grades for subtopics; the others are unjudged."""
+        """Build labels of `n_items` items from grades for subtopics; items without any are unjudged.
+
+        The arrays (n_ratings,) hold positions of items, numbers of subtopics, and grades, negative if unjudged.
+        """
         best = np.full(n_items, -1, dtype=np.int64)
         columns = [np.asarray(column, dtype=np.int64) for column in (rated, subtopics, ratings)]
         np.maximum.at(best, columns[0], columns[2])
@@ -86,6 +89,7 @@ class SubtopicMeasure(_RankedMeasure):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Check alpha, the smallest relevant grade and the cutoff; raise InputError if one is invalid."""
         object.__setattr__(self, "alpha", closed_share(self.alpha, "alpha"))
         object.__setattr__(self, "rel", relevance_rule(self.rel).rel)
         object.__setattr__(self, "cutoff", needed_cutoff(self.cutoff, self.name))
@@ -94,6 +98,7 @@ class SubtopicMeasure(_RankedMeasure):
         """Compute the value of each query, shape (n_queries,)."""
         if not isinstance(labels, SubtopicLabels):
             raise InputError(f"{self} needs judgments of subtopics: a query, subtopic, document and grade each")
+        # a relevant item above multiplies a subtopic's gain by `keep`
         values, keep, depth = np.zeros(pool.n_queries), 1.0 - self.alpha, self._depth(pool)
         discounts = _DISCOUNTS[self.name](np.arange(1.0, depth + 1.0))
         by_id = Rankings.from_scores(pool, np.zeros(pool.n_items)).items
@@ -116,18 +121,26 @@ class SubtopicMeasure(_RankedMeasure):
         return values
 
     def __str__(self) -> str:
+        """Format the measure as text that `parse_measure` reads, as ``alpha_nDCG(alpha=0.5,rel=1)@10``."""
         alpha = "" if self.name == "ERR_IA" else f"alpha={number_text(self.alpha)},"
         return self._written(self.name, f"{alpha}rel={self.rel}")
 
 
 def _value_of(covers: Bools, keep: float, discounts: Floats) -> float:
-    """Sum the discounted gains of a list that covers subtopics, shape (n_ranks, n_subtopics)."""
+    """Sum the discounted gains of a list; ``covers`` (n_ranks, n_subtopics) flags the relevant subtopics of each rank.
+
+    Each rank above that covers a subtopic multiplies its gain by ``keep``; ``discounts`` (depth,) are the ranks'.
+    """
     gains = np.where(covers, keep ** (np.cumsum(covers, axis=0) - covers), 0.0).sum(axis=1)
     return float(gains @ discounts[: gains.size])
 
 
 def _greedy(covers: Bools, keep: float, depth: int) -> Bools:
-    """Order items by their gain after those before, the first of equals, down to a depth."""
+    """Order items by what each adds to the gain of those before it, the first of equals, down to a depth.
+
+    ``covers`` (n_items, n_subtopics) flags the relevant subtopics of each item; a subtopic's gain is multiplied by
+    ``keep`` each time it is covered. Returns the rows of ``covers`` in that order.
+    """
     gains, left, chosen = np.ones(covers.shape[1]), np.ones(len(covers), dtype=np.bool_), []
     for _ in range(min(depth, len(covers))):
         added = np.cumsum(covers * gains, axis=1)[:, -1]  # in ndeval's order, so that the same items are equal

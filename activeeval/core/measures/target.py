@@ -73,10 +73,7 @@ class SampledMeasure(Measure, Protocol):
         ...
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Get the values and discounts from which expected values of partly judged queries are computed.
-
-        Lists have up to `longest` ranks, and queries up to `widest` items.
-        """
+        """Get the values and discounts for expected values of partly judged queries; see `terms` of `Additive`."""
 
     @property
     def no_gain_between(self) -> str:
@@ -188,6 +185,7 @@ class Target:
     within: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
+        """Check measure, queries and rankings; raise InputError if one does not fit."""
         check_sampled(self.measure)
         if self.within is not None:
             object.__setattr__(self, "within", _as_segment(self.within, self.pool.n_queries))
@@ -284,7 +282,7 @@ class Target:
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
         """Compute mean, mean square and variance of every query's value, or difference, under a grade model.
 
-        ``grade_probs`` and ``node_weights`` as in `Additive.moments`.
+        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights``.
         """
         return self.measure.moments(self.pool, grade_probs, self.ranking, self.versus, node_weights)
 
@@ -361,7 +359,7 @@ def common_lists(targets: Sequence[Target]) -> tuple[Ints, Ints]:
         pool.query_offsets,
         np.array(depths, dtype=np.int64),
         rest,
-        np.concatenate(([0], np.cumsum(sizes)[:-1])),
+        np.concatenate(([0], np.cumsum(sizes)[:-1])),  # start of each ranking in `ranked`
         np.array([ranking.offsets for ranking in lists]),
         ranked,
         offsets,

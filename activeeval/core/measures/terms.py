@@ -58,13 +58,18 @@ class Terms:
 
 
 def plain_terms(numerator: int, values: Floats, discounts: Floats) -> Terms:
-    """Build the terms of a measure that is not divided by an ideal; parameters as in `Terms`."""
+    """Build the terms of a measure that is not divided by an ideal.
+
+    ``numerator`` is `ADDITIVE`, `CASCADE` or `PRECISION`, ``values`` (n_grades,) are the gain, stop probability or
+    relevance of each grade, and ``discounts`` (depth,) the weights of the ranks that count.
+    """
     return Terms(numerator, values, discounts, sealed([0.0]))
 
 
 def normalised_terms(numerator: int, values: Floats, discounts: Floats, ideal_discounts: Floats) -> Terms:
     """Build the terms of a measure that is divided by the value of the best ranking.
 
-    ``ideal_discounts`` are the discounts of the ranks of the best ranking; other parameters as in `Terms`.
+    ``numerator`` is `ADDITIVE` or `PRECISION`, ``values`` (n_grades,) are the gain or relevance of each grade,
+    ``discounts`` (depth,) the weights of the ranks that count and ``ideal_discounts`` (n,) those of the best ranking.
     """
     return Terms(numerator, values, discounts, sealed(np.concatenate(([0.0], np.cumsum(ideal_discounts)))))

@@ -98,6 +98,7 @@ class TopK(Normalised):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        """Raise InputError unless k lies in 1 … 100 and the cutoff is None or a positive whole number."""
         object.__setattr__(self, "k", whole_number(self.k, "k", 1, LARGEST_K))
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
@@ -164,6 +165,7 @@ class TopK(Normalised):
         return top_k_grades(pool, grades + hashed_uniforms(SEED + k, item_hashes, 2)[1], self.k)
 
     def __str__(self) -> str:
+        """Format the measure as text that `parse_measure` reads, as ``kNDCG(k=10)@20``."""
         return self._written(self.name, f"k={self.k}")
 
 

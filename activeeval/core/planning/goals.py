@@ -82,7 +82,7 @@ class Goal:
         prospect : Prospect
         chance : float, optional
             Probability with which a sample should reach the half-width, by default 0.5; or with which the design
-            should have the power, given the uncertainty of its variance, by default `SURE`.
+            should have the power, given the uncertainty of its variance, by default `SURE` (0.9).
         """
         if self.half_width is not None:
             return prospect.half_width(self.scope, self.confidence, chance=chance or 0.5) <= self.half_width
@@ -93,7 +93,7 @@ class Goal:
         """Find the smallest budget, in mean items (the mean item costs 1), that should reach the goal.
 
         Returns None if judging everything does not reach it. ``chance`` is the probability with which it should be
-        reached; by default 0.5 for a half-width and `SURE` for a power.
+        reached; by default 0.5 for a half-width and `SURE` (0.9) for a power.
         """
         lowest, highest = forecast.least, forecast.cost
         if self.is_met(forecast.at(lowest), chance):
@@ -106,7 +106,7 @@ class Goal:
         return highest
 
     def budgets(self, forecast: Forecast) -> tuple[float, float] | tuple[None, None]:
-        """Compute the range that contains the budget needed for the goal with probability `RANGE`, in mean items.
+        """Compute the range that contains the budget needed for the goal with probability 0.8 (`RANGE`), in mean items.
 
         An end that is out of reach becomes the cost of judging everything. The range is (None, None) if the model has
         not been checked against labels. The mean item costs 1.

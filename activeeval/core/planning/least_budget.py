@@ -106,7 +106,10 @@ def least_budget(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _BoundedSearch:
-    """Search for the smallest budget: the steps of `least_budget`, with its planner, method and goals."""
+    """Search for the smallest budget that reaches a half-width for each target: the steps of `least_budget`.
+
+    ``goals`` has the half-width to reach by index of the target.
+    """
 
     planner: Planner
     method: Method
@@ -191,7 +194,10 @@ class _BoundedSearch:
 def forecasts_like(
     planner: Planner, method: Method, weights: Floats, known: Sequence[Forecast]
 ) -> tuple[Forecast, ...]:
-    """Forecast the design with these weights, with the calibration (scale, rehearsal) of the forecasts ``known``."""
+    """Forecast the design with these weights (n_targets,), calibrated as the forecasts ``known``, one by target.
+
+    The calibration is ``scale`` (ratio of actual to expected variances) and ``rehearsal`` (simulated samples).
+    """
     pairs = zip(planner.weighing(weights.tolist()).forecasts(method), known, strict=True)
     return tuple(replace(forecast, scale=like.scale, rehearsal=like.rehearsal) for forecast, like in pairs)
 

@@ -53,9 +53,9 @@ class Planner:
     known : ndarray of int64, shape (n_items,), optional
         Known grades, −1 if unknown; draws with replacement ignore them.
     defensive_share : float, optional
-        Least share of sampling that does not follow the model, as in `Method.design`.
+        Least share of sampling that does not follow the model, to guard against a bad one; None: the method's default.
     weights : sequence of float or "minimax", optional
-        Weights of several targets, as in `Method.design`.
+        Weights of the targets in the choice of sampling rates; None: equal.
     scale : Scale
         Ratio of actual to expected variances and its uncertainty, unless ``held_out`` or ``is_uniform`` is given.
     held_out : HeldOut, optional
@@ -89,7 +89,10 @@ class Planner:
     _pilots: dict[tuple[int, int], Pilot] = field(default_factory=dict, init=False, repr=False)
 
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
-        """Forecast the precision of a method for each target by formulas alone, without simulated samples."""
+        """Forecast the precision of a method for each target by formulas alone, without simulated samples.
+
+        Only a method with adaptive depth (``looks`` not "off") needs its whole design for that.
+        """
         forecasts, values_of_targets = [], iter(self.values)
         for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
@@ -290,7 +293,11 @@ def _adaptive_spending(design: Design, which: int, method: Method) -> SpendingRu
 def _spending(
     scheme: Scheme, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> SpendingRule:
-    """Describe what a method without replacement judges with a budget, for target number ``which``."""
+    """Describe what a method without replacement judges with a budget, for target number ``which``.
+
+    ``scheme`` only selects the function; ``values`` are the moments of the query values. Without a grade model all
+    variance is between queries.
+    """
     if design_input.beliefs is None:
         return LevelSpending(
             plan=_unmodelled(design_input.places, order, values), is_fitted=method.is_fitted, is_predicted=False
@@ -303,13 +310,20 @@ def _spending(
 def _by_draws(
     scheme: Replacement, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> SpendingRule:
-    """Describe what draws with replacement judge with a budget; most parameters of `_spending` are not needed."""
+    """Describe what draws with replacement judge with a budget, from the drawing probabilities of ``scheme``.
+
+    ``order`` has the items and costs of each query, ``values`` the moments of query values; the other parameters are
+    those that `_spending` needs for methods without replacement.
+    """
     return _draws(scheme, order, values)
 
 
 @singledispatch
 def _drawn_spending(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> SpendingRule:
-    """Describe what a finished design without replacement judges with a budget, for the target of a reading."""
+    """Describe what a finished design without replacement judges with a budget, for the target of a reading.
+
+    ``scheme`` only selects the function; ``values`` are the moments of the query values under the grade model.
+    """
     plan = _unmodelled(OrderPlaces.of_order(order), order, values)
     return LevelSpending(
         plan=plan, is_fitted=method.is_fitted, is_predicted=reading.beliefs is not None, curve=reading.plan

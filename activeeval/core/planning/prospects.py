@@ -113,7 +113,7 @@ class Prospect:
         return math.exp(math.fsum(w * math.log(half) for (w, _), half in zip(self._noises, near, strict=True)))
 
     def half_widths(self, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
-        """Compute the range that contains the half-width of a sample with probability `RANGE`."""
+        """Compute the range that contains the half-width of a sample with probability 0.8 (`RANGE`)."""
         low, high = (self.half_width(scope, confidence, chance=0.5 + side * RANGE / 2) for side in (-1, 1))
         return low, high
 
@@ -130,7 +130,7 @@ class Prospect:
         return self._power(difference, Scale(spread=self.spread).nodes, scope, confidence)
 
     def powers(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
-        """Compute the range that contains the power of the design with probability `RANGE`."""
+        """Compute the range that contains the power of the design with probability 0.8 (`RANGE`)."""
         low, high = (self.power_at(0.5 - side * RANGE / 2, difference, scope, confidence) for side in (-1, 1))
         return low, high
 
@@ -157,7 +157,10 @@ class Prospect:
         return math.fsum(weight * float(np.median(self._degrees(noise))) for weight, noise in self._noises)
 
     def _degrees(self, noise: Noise) -> Floats:
-        """Compute the degrees of freedom of each simulated sample of ``noise``, shape (n,)."""
+        """Compute the degrees of freedom of each simulated sample of ``noise``, shape (n,).
+
+        ``noise.shares`` (n,) are the degrees of freedom per judged query that was selected at random.
+        """
         if not math.isfinite(self.n_open):
             return np.full_like(noise.shares, math.inf)
         return np.clip(noise.shares * self.n_open, 1.0, self._most)

@@ -62,6 +62,7 @@ class QueryDraw:
     log: QueryLog
 
     def __post_init__(self) -> None:
+        """Convert the columns to read-only arrays; raise InputError for a probability or stratum out of range."""
         strata, sizes = (np.array(values, dtype=np.int64) for values in (self.strata, self.sizes))
         probs = numbers(self.inclusion_probs, "inclusion_probs", strata.shape)
         if not ((probs > 0) & (probs <= 1)).all():

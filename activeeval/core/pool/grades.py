@@ -47,6 +47,11 @@ class PoolGrades:
     max_grade: int
 
     def __init__(self, pool: QueryPool, grades: ArrayLike, max_grade: int | None = None) -> None:
+        """Check the grades (n_items,), negative if unjudged, and store them read-only.
+
+        ``max_grade`` is the largest grade of the scale; None: the largest that occurs. Raises InputError for a grade
+        above it, or unless there is one whole number for each item.
+        """
         checked = whole_grades(grades, pool.n_items)
         largest = int(checked.max())
         top = max(largest, 0) if max_grade is None else int(max_grade)

@@ -15,7 +15,10 @@ from activeeval.core.types import Ints
 
 
 def as_ids(values: ArrayLike | Texts | Iterable[Any], what: str) -> NDArray[Any]:
-    """Convert ids to an array of text; ``what`` names them in messages. Errors are those of `as_texts`."""
+    """Convert ids to an array of text; ``what`` names them in messages.
+
+    Raises InputError if an id is empty, too long, contains a NUL, or is neither text nor a whole number.
+    """
     return as_texts(values, what).array()
 
 

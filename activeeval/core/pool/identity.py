@@ -32,7 +32,8 @@ def pool_hashes(pool: QueryPool) -> tuple[Words, Words]:
 def key_of(rng: Seed, known: np.uint64 | int = 0) -> np.uint64:
     """Derive the 64-bit key of a sample from a seed and known grades; with the ids it determines all random numbers.
 
-    The digest changes the key, so that the new random numbers differ from those that selected the known items.
+    The digest ``known`` changes the key, so that the new random numbers differ from those that selected the known
+    items.
 
     Parameters
     ----------

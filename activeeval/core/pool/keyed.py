@@ -44,6 +44,7 @@ class Qrels:
     gains: Floats | None = None
 
     def __post_init__(self) -> None:
+        """Convert the columns to their types and make them read-only; raise InputError if one does not fit."""
         close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})
 
 
@@ -126,7 +127,8 @@ def typed_column(values: Any, name: str, kind: str) -> Any:
 def close_columns(table: object, kinds: dict[str, str]) -> None:
     """Convert the columns of a frozen table in place, check that their lengths are equal, and make them read-only.
 
-    ``kinds`` maps the name of a column to its kind, as in `typed_column`. Raises InputError if one does not fit.
+    ``kinds`` maps the name of a column to its kind: ``U`` text, ``f`` finite floats, ``i`` whole numbers. Raises
+    InputError if one does not fit.
     """
     n_rows = np.size(getattr(table, next(iter(kinds))))
     for name, kind in kinds.items():

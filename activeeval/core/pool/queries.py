@@ -79,6 +79,11 @@ class QueryPool:
         query_probs: ArrayLike | None = None,
         draw: QueryDraw | None = None,
     ) -> None:
+        """Check the columns and store them read-only; raise InputError at the first invalid position.
+
+        Items of query q are ``query_offsets[q]`` to ``query_offsets[q + 1] - 1``. By default items are numbered from 1
+        in each query, cost 1, queries have no overhead (``query_costs``) and the same probability (``query_probs``).
+        """
         queries = as_texts(query_ids, "query_ids").plain()
         if queries.size == 0:
             raise InputError("the pool is empty: query_ids holds no query")
@@ -111,7 +116,7 @@ class QueryPool:
     @property
     def item_costs(self) -> Floats:
         """Cost of judging each item, shape (n_items,); 1 if none was given."""
-        if self.given_costs is None:
+        if self.given_costs is None:  # made at first use, as a pool that is only scored needs no costs
             object.__setattr__(self, "given_costs", sealed_here(np.ones(self.n_items)))
         assert self.given_costs is not None
         return self.given_costs
@@ -148,7 +153,10 @@ class QueryPool:
         return f"item {shown(self.item_texts[item])} of query {shown(self.query_texts[query])}"
 
     def replace(self, **changes: Any) -> QueryPool:
-        """Copy the pool with some constructor arguments changed; raises InputError if the copy is invalid."""
+        """Copy the pool with some constructor arguments changed, such as ``query_costs=…``.
+
+        Raises InputError if the copy is invalid.
+        """
         names = ("query_offsets", "item_costs", "query_costs", "query_probs", "draw")
         ids = {"query_ids": self.query_texts, "item_ids": self.item_texts}
         return QueryPool(**(ids | {name: getattr(self, name) for name in names} | changes))
@@ -280,7 +288,10 @@ def _check_queries(query_ids: Texts, offsets: Ints) -> None:
 
 
 def _numbered(offsets: Ints) -> Texts:
-    """Number the items of each query from 1, as the texts of their ids; offsets as in `QueryPool`."""
+    """Number the items of each query from 1, as the texts of their ids.
+
+    ``offsets`` (n_queries + 1,) are the start of each query's items and their total number.
+    """
     lengths = np.diff(offsets)
     names = Texts.from_list([str(number) for number in range(1, lengths.max() + 1)])
     numbered: Texts = names[np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)]

@@ -49,6 +49,11 @@ class Rankings:
     items: Ints
 
     def __init__(self, pool: QueryPool, offsets: ArrayLike, items: ArrayLike) -> None:
+        """Check the lists and store them read-only.
+
+        The list of query q is ``items[offsets[q]:offsets[q + 1]]``, positions on the pool's item axis, best first.
+        Raises InputError if an item belongs to another query or occurs twice, or the offsets do not fit.
+        """
         from activeeval.core.kernels import checks
 
         items = np.asarray(items)

@@ -48,6 +48,11 @@ class Texts:
     __slots__ = ("_array", "data", "offsets", "starts")
 
     def __init__(self, data: Bytes, offsets: Ints, starts: Ints | None = None) -> None:
+        """Wrap UTF-8 bytes ``data`` (uint8) without a copy: text i is ``data[offsets[i]:offsets[i + 1]]``.
+
+        ``starts`` (n_texts + 1,), if given, is the first row of each text: text i fills the rows ``starts[i]`` to
+        ``starts[i + 1] - 1``.
+        """
         self.data, self.offsets = _sealed(data), _sealed(offsets)
         self.starts = None if starts is None else _sealed(starts)
         self._array: NDArray[Any] | None = None
@@ -76,6 +81,7 @@ class Texts:
         return cls(codes[is_letter.reshape(-1)].astype(np.uint8), offsets_of(np.count_nonzero(is_letter, axis=1)))
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the buffers without the cached array."""
         return Texts, (self.data, self.offsets, self.starts)
 
     @property
@@ -100,13 +106,16 @@ class Texts:
         return np.ones(self.offsets.size - 1, dtype=np.int64) if self.starts is None else np.diff(self.starts)
 
     def __repr__(self) -> str:
+        """Show the first three texts and the number of rows."""
         parts = [*map(repr, self[:3].tolist()), *(["…"] if self.size > 3 else [])]
         return f"Texts([{', '.join(parts)}], size={self.size})"
 
     def __len__(self) -> int:
+        """Number of rows."""
         return self.size
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the rows as str."""
         return iter(self.tolist())
 
     def __getitem__(self, rows: Any) -> Any:
@@ -180,6 +189,7 @@ class Texts:
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Convert to an array for NumPy, which calls this; without ``copy`` the result is cached and read-only."""
         array = self.array() if dtype is None else self.array().astype(dtype, copy=False)
         return array.copy() if copy else array
 

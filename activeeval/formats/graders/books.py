@@ -89,7 +89,7 @@ def document_ratings(document: Any, path: PathLike) -> list[Rating]:
 def count_skipped(document: Any, path: PathLike) -> int:
     """Count the answers of a document that judges skipped or put off."""
     dialect = document_form(document, path)
-    flagged = replace(dialect, rows=dialect.skipped.rpartition(".")[0])
+    flagged = replace(dialect, rows=dialect.skipped.rpartition(".")[0])  # one entry for each object with the flag
     parts = document if isinstance(document, list) else [document]
     return sum(bool(at(dialect.skipped)) for part in parts for at in entries(flagged, part)) if dialect.skipped else 0
 
@@ -105,7 +105,10 @@ def document_form(document: Any, path: PathLike) -> DocumentDialect:
 
 
 def document_sheet(document: Any, path: PathLike, value_name: str) -> Sheet:
-    """Convert a JSON document of another tool, or a list of its objects, to a table of query_id, doc_id and a value."""
+    """Convert a JSON document of another tool, or a list of its objects, to a table.
+
+    Its columns are query_id, doc_id and ``value_name``, the ratings.
+    """
     ratings = document_ratings(document, path)
     columns = {"query_id": [r.query for r in ratings], "doc_id": [r.doc_id for r in ratings]}
     notes = (read_as(path, document_form(document, path).name),)
@@ -113,7 +116,7 @@ def document_sheet(document: Any, path: PathLike, value_name: str) -> Sheet:
 
 
 def _rating(dialect: DocumentDialect, at: Lookup, path: PathLike) -> Rating:
-    """Build the rating of an entry of a document."""
+    """Build the rating of an entry of a document; ``at`` looks up the paths of the dialect from the entry."""
     query, doc_id = (_id_of(at(paths), paths, path) for paths in (dialect.query, dialect.document))
     place = f"document {shown(doc_id)} of query {shown(query)}"
     seconds = as_float(at(dialect.seconds)) if dialect.seconds else None
@@ -150,7 +153,10 @@ def book_ratings(sheet: Sheet) -> list[Rating]:
 
 
 def _id_of(name: Any, paths: str, path: PathLike) -> str:
-    """Check that a value is an id or a text, and convert it to text."""
+    """Check that the value ``name`` is an id or a text, and convert it to text; raise FormatError otherwise.
+
+    ``paths`` are the paths (separated by ``|``) where it was looked up, for the message.
+    """
     if is_empty(name) or isinstance(name, bool) or not isinstance(name, (str, int)):
         keys = " or ".join(key.rpartition(".")[2] for key in dict.fromkeys(paths.split("|")))
         held = f"no {keys}" if name is None else f"a {keys} is {shown(str(name))}"
@@ -164,7 +170,7 @@ def _value(rating: Any, place: str, path: PathLike) -> float:
         rating = rating[0]
     if is_empty(rating):
         return math.nan
-    words = rating.partition(":")[0].strip() if isinstance(rating, str) else rating
+    words = rating.partition(":")[0].strip() if isinstance(rating, str) else rating  # 2 of "2: relevant"
     number = as_float(words)
     if number is None or not math.isfinite(number):
         raise FormatError(os.fspath(path), None, f"the rating of {place} is {shown(str(rating))}, expected a number")
@@ -178,8 +184,14 @@ def rating_replies(
 
     Parameters
     ----------
+    ratings : sequence of Rating
+        Those of all raters; those of people are only counted.
+    source : str
+        Name of the file in messages.
     rater : str
         Name of the grader; by default the raters recognized as models, or the only rater.
+    lines : sequence of int, optional
+        Line of each row of the table.
 
     Raises
     ------

@@ -131,7 +131,7 @@ def frame_replies(frame: Any, how: GraderFormat) -> Replies:
 
 def _of_qrels(path: PathLike) -> Replies:
     """Read replies from TREC qrels; negative grades are missing replies."""
-    columns = read_columns(path, "q-tn", _QRELS)
+    columns = read_columns(path, "q-tn", _QRELS)  # query and document are texts, iteration is ignored, grade a number
     values = columns.floats(0).copy()
     values[values < 0] = np.nan
     return Replies(

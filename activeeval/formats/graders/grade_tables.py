@@ -76,7 +76,7 @@ def _values(sheet: Sheet) -> tuple[Floats, Floats | None]:
         raise FormatError(sheet.source, None, f"columns {', '.join(names)} leave a gap, expected one for each grade")
     probs = np.column_stack([numbers_or_missing(sheet, name) for name in names])
     is_missing: Bools = np.asarray(np.isnan(probs).all(axis=1))
-    whole = probs.copy()
+    whole = probs.copy()  # a missing row passes the check as grade 0
     whole[is_missing, 0] = 1.0
     whole[is_missing, 1:] = 0.0
     check_distributions(sheet, names, whole)

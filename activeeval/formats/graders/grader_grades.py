@@ -191,6 +191,7 @@ class Grades:
         return renewed
 
     def __len__(self) -> int:
+        """Number of graded items, missing replies included."""
         return self.values.size
 
     def on(self, pool: QueryPool) -> GradesOnPool:

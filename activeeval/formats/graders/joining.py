@@ -30,13 +30,17 @@ class IdsOfTexts:
         return cls(ids)
 
     def __getitem__(self, text: str) -> list[str]:
+        """Get the ids of a text, whatever its white space; the text itself if it has none."""
         return self.ids.get(_bare(text), [text])
 
 
 def joined_pairs(
     queries: Sequence[str], documents: Sequence[str], query_ids: IdsOfTexts, doc_ids: IdsOfTexts
 ) -> tuple[list[int], list[str], list[str]]:
-    """Find all pairs of ids whose texts a row has; return row numbers, query ids and document ids."""
+    """Find all pairs of ids whose texts a row has; return row numbers, query ids and document ids.
+
+    ``queries`` and ``documents`` have the texts of each row, ``query_ids`` and ``doc_ids`` the ids of a text.
+    """
     rows, of_queries, of_documents = list[int](), list[str](), list[str]()
     for row, (query, document) in enumerate(zip(queries, documents, strict=True)):
         for query_id in query_ids[query]:

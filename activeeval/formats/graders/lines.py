@@ -36,6 +36,7 @@ class _Ids:
     """A column of ids that is filled block by block, in memory whose unfilled pages cost nothing."""
 
     def __init__(self, n_bytes: int, n_lines: int) -> None:
+        """Reserve room for ids of at most ``n_bytes`` bytes in all, on at most ``n_lines`` lines."""
         self._room = np.empty(n_bytes, dtype=np.uint8)
         self._offsets = np.zeros(n_lines + 1, dtype=np.int64)
 
@@ -62,6 +63,7 @@ class _CategoryColumn:
     """A column of few distinct texts that is filled block by block."""
 
     def __init__(self, n_lines: int) -> None:
+        """Reserve room for at most ``n_lines`` texts."""
         self._names: dict[str, str] = {}
         self._texts = np.empty(n_lines, dtype=object)
 
@@ -82,6 +84,10 @@ class _Table:
     """The columns of a file, filled block by block."""
 
     def __init__(self, query: str, doc: str, value: str, columns: Container[str], n_bytes: int, n_lines: int) -> None:
+        """Reserve room for the columns ``query``, ``doc`` and ``value``, and the optional ones among ``columns``.
+
+        ``n_bytes`` and ``n_lines`` are the size of the file and an upper bound of its number of lines.
+        """
         self._ids = {name: _Ids(n_bytes, n_lines) for name in (query, doc)}
         self._few = {name: _CategoryColumn(n_lines) for name in _FEW if name in columns}
         self._numbers = {name: np.empty(n_lines) for name in (value, "cost") if name in columns}

@@ -33,7 +33,11 @@ def merge_repeated(replies: Replies) -> Replies:
 
 
 def _first_answers(replies: Replies, rows: Ints, group: Ints) -> Replies:
-    """Keep the first reply of each pair that is not missing; raise FormatError if another one differs."""
+    """Keep the first reply of each pair that is not missing; raise FormatError if another one differs.
+
+    ``rows`` (n_pairs,) is the first row of each pair of query and document, ``group`` (n,) the index of each row's
+    pair.
+    """
     values = replies.values
     is_answered = np.flatnonzero(~np.isnan(values))
     first_answered = rows.copy()
@@ -52,7 +56,11 @@ def _first_answers(replies: Replies, rows: Ints, group: Ints) -> Replies:
 
 
 def _of_samples(replies: Replies, rows: Ints, group: Ints) -> Replies:
-    """Average the sampled replies of each pair, and add up their costs and tokens."""
+    """Average the sampled replies of each pair, and add up their costs and tokens.
+
+    ``rows`` (n_pairs,) is the first row of each pair of query and document, ``group`` (n,) the index of each row's
+    pair.
+    """
     values, n_pairs = replies.values, rows.size
     answered = np.flatnonzero(~np.isnan(values))
     counts = np.bincount(group[answered], minlength=n_pairs)
@@ -71,7 +79,11 @@ def _of_samples(replies: Replies, rows: Ints, group: Ints) -> Replies:
 
 
 def _shares(replies: Replies, answered: Ints, group: Ints, counts: Ints) -> Floats | None:
-    """Compute the distribution over grades of each pair, shape (n_pairs, n_grades); None if values are not grades."""
+    """Compute the distribution over grades of each pair, shape (n_pairs, n_grades); None if values are not grades.
+
+    ``answered`` are the rows with a reply, ``group`` (n,) is the index of each row's pair, and ``counts`` (n_pairs,)
+    the number of its replies.
+    """
     values = replies.values[answered]
     if replies.probs is not None:
         sums = np.zeros((counts.size, replies.probs.shape[1]))

@@ -85,7 +85,10 @@ def _pairs(
 
 
 def _ids(sheet: Sheet, names: tuple[str, ...], within: tuple[str, str]) -> list[str] | None:
-    """Read a column of ids, or the ids inside the objects of another column; None if there are none."""
+    """Read the first column of ids among ``names``, or ids inside the objects of another column; None without any.
+
+    ``within`` is (that column, key of the id in its objects).
+    """
     name = next((name for name in names if name in sheet.columns), None)
     if name is not None:
         ids: list[str] = sheet.texts(name).tolist()

@@ -95,7 +95,11 @@ def _finished(judgments: Judgments, machine_is_truth: bool) -> Judgments:
 
 
 def _read(path: PathLike, kind: str, *, is_plain: bool) -> Judgments:
-    """Read judgments from a file; parameters as those of `read`."""
+    """Read judgments from a file of any format, before the reading rules apply.
+
+    ``kind`` ("person" or "machine") is that of judges whose kind the file does not state; ``is_plain`` avoids the
+    compiled readers for small files.
+    """
     if is_dataset_id(path):
         judgments = _distinct(*read_dataset(os.fspath(path)), os.fspath(path), kind)
         return replace(judgments, read_notes=(read_as(path, "a data set of ir_datasets"),))
@@ -236,7 +240,10 @@ def _scale_note(labels: Qrels, source: str) -> list[Note]:
 
 
 def of_json(path: PathLike, kind: str) -> Judgments:
-    """Read judgments from a JSON file: {query: {document: grade}}, a list of objects, or another tool's document."""
+    """Read judgments from a JSON file: {query: {document: grade}}, a list of objects, or another tool's document.
+
+    ``kind`` ("person" or "machine") is that of judges whose kind the file does not state.
+    """
     from activeeval.formats.tables.read_tables import json_sheet
 
     value = read_json(path)
@@ -245,7 +252,10 @@ def of_json(path: PathLike, kind: str) -> Judgments:
 
 
 def of_sheet(path: PathLike, sheet: Sheet, kind: str) -> Judgments:
-    """Convert a table to judgments; refuse a grader's table unless `kind` is "machine"."""
+    """Convert a table to judgments; refuse a grader's table unless `kind` is "machine".
+
+    ``kind`` ("person" or "machine") is that of judges whose kind the table does not state.
+    """
     from activeeval.formats.dialects import document_dialect
 
     if document_dialect(sheet.columns) is not None:

@@ -90,14 +90,17 @@ def of_document(document: Any, path: PathLike, kind: str) -> Judgments:
 
 
 def of_book(sheet: Sheet, kind: str) -> Judgments:
-    """Convert a Quepid book in CSV to judgments."""
+    """Convert a Quepid book in CSV to judgments; ``kind`` is that of judges who are not recognized as models."""
     from activeeval.formats.graders.books import book_ratings
 
     return _of_ratings(book_ratings(sheet), sheet.source, kind)
 
 
 def _of_ratings(ratings: Sequence[Rating], source: str, kind: str) -> Judgments:
-    """Convert ratings to judgments; a rating of NaN means that the item cannot be judged."""
+    """Convert ratings to judgments; a rating of NaN means that the item cannot be judged.
+
+    ``kind`` ("person" or "machine") is that of judges who are not known to be machines.
+    """
     coded = coded_gains(np.array([rating.value for rating in ratings], dtype=np.float64))
     values = [_whole(rating.value, source) for rating in ratings] if coded is None else coded[0].tolist()
     rows = [

@@ -35,7 +35,11 @@ _UNSAID_SHEET = "as the sheet says"
 
 
 def of_table(sheet: Sheet, kind: str = "person") -> Judgments:
-    """Convert a table to judgments; parameters and errors as `activeeval.formats.judgments.from_files.read`."""
+    """Convert a table to judgments, by the form that its columns show.
+
+    ``kind`` ("person" or "machine") is that of judges whose kind the table does not state. Raises InputError if a
+    grader wrote the table, and FormatError with ``path:line`` for a wrong cell.
+    """
     from activeeval.formats.dialects import by_roles
 
     plain = by_roles(sheet.plainly_named())
@@ -245,6 +249,7 @@ class _Log:
     """The columns of a campaign's log."""
 
     def __init__(self, sheet: Sheet, kind: str) -> None:
+        """Read the columns; ``kind`` ("person" or "machine") is that of judges whose kind the log does not state."""
         self._sheet = sheet
         self._kinds, self._reasons = sheet.words("kind"), sheet.words("reason")
         self._queries, self._docs = sheet.words("query_id"), sheet.words("doc_id")
@@ -271,7 +276,10 @@ class _Log:
             yield row, replace(judgment, at=at if at >= 0 else None, seconds=seconds, seq=int(self._seqs[row]))
 
     def _answers(self) -> Iterator[tuple[int, Judgment]]:
-        """Yield grades, items that cannot be judged, and truths of queries judged by comparisons."""
+        """Yield grades, items that cannot be judged, and truths (rankings of the k best) as ``(row, judgment)``.
+
+        Answers that a later event replaces are left out; of an item in several units (rounds), the last unit counts.
+        """
         from activeeval.core.judgments.comparisons import Truth
 
         rows = [row for row in self._rows("judged", "cannot") if int(self._seqs[row]) not in self._replaced]
@@ -295,7 +303,7 @@ class _Log:
                 yield row, Judgment(query, doc, self._judges[row], value=int(self._grades[row]))
 
     def _comparisons(self) -> Iterator[tuple[int, Judgment]]:
-        """Yield the valid comparisons, without those of queries that were retracted later."""
+        """Yield the valid comparisons as ``(row, judgment)``, without those of queries that were retracted later."""
         valid: dict[tuple[int, Judge], list[int]] = {}
         for row in self._rows("preferred", "retracted"):
             unit, judge, action = int(self._units[row]), self._judges[row], self._bodies[row].get("what")

@@ -24,16 +24,22 @@ def judged_labels(judging: Judging, path: Any) -> Qrels:
 
 @judged_labels.register
 def _(judging: ByComparisons, path: Any) -> Qrels:
+    """Read κ-grades (k + 1 − rank, or 0), the labels of judging by comparisons."""
     return load_truths(path, judging.k)
 
 
 @judged_labels.register
 def _(judging: BySubtopics, path: Any) -> Qrels:
+    """Read grades for the subtopics of queries."""
     return load_subtopics(path)
 
 
 def load_truths(path: Any, k: int) -> Qrels:
-    """Read κ-grades from a file or judgments of ranks (query, rank, doc_id, or a log), or take κ-grades as they are."""
+    """Read κ-grades (k + 1 − rank, or 0) from a file or judgments of ranks, or take κ-grades as they are.
+
+    Ranks come from a table of query, rank and doc_id, or from a campaign's log. Raises InputError if a query has fewer
+    than k ranks although further documents are not rejected.
+    """
     judgments = path if isinstance(path, Judgments) else read(path)
     path = judgments.source
     if not judgments.holds("truth"):

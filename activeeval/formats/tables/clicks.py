@@ -57,6 +57,7 @@ class ClickLog:
     source: str = "the click log"
 
     def __post_init__(self) -> None:
+        """Convert the columns to their types, read-only; raise InputError at the first invalid row."""
         close_columns(self, {"query_ids": "U", "doc_ids": "U", **dict.fromkeys(_LEAST, "i")})
         for name, least in _LEAST.items():
             values = getattr(self, name)

@@ -73,6 +73,7 @@ class Draws:
     notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
+        """Convert the columns to their types, read-only; raise InputError unless all have one entry a row."""
         n_rows = np.size(self.block)
         for name in ("block", "query_id", "doc_id", "grade", "judge", "note"):
             values = getattr(self, name)
@@ -136,6 +137,8 @@ def write_draws(
 
     Parameters
     ----------
+    files : AtomicFiles, optional
+        Group of files to write together.
     texts : mapping of str to sequence of str, optional
         Texts for the judges beside the ids, under names of `TEXTS`: one a row, "" if there is none.
     guide : GradeGuide, optional

@@ -38,6 +38,7 @@ class GradeGuide:
     guidelines: str = ""
 
     def __post_init__(self) -> None:
+        """Raise InputError if a name is of a grade outside the scale, or does not start with a letter."""
         for grade, name in self.names.items():
             if self.max_grade is not None and not 0 <= grade <= self.max_grade:
                 raise InputError(f"the grade {grade} with the name {shown(name)} is none of 0 to {self.max_grade}")

@@ -26,6 +26,8 @@ _MOST = float(2**53)
 def fast_counts(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pl.DataFrame | None:
     """Count each spelling of a query in each segment with polars; None if the file needs the reader of tables.
 
+    The result has the columns query, segment ("" without segments) and count.
+
     Parameters
     ----------
     names : mapping of str to tuple of str

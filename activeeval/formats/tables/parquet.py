@@ -68,6 +68,7 @@ class _Thrift:
     """
 
     def __init__(self, content: bytes) -> None:
+        """Start at the first byte of ``content``."""
         self._content = content
         self._at = 0
 
@@ -83,7 +84,11 @@ class _Thrift:
         return fields
 
     def _value(self, kind: int, depth: int, *, is_field: bool = False) -> Any:
-        """Parse a value of a type code; texts and floats are skipped and give None."""
+        """Parse a value of a type code; texts and floats are skipped and give None.
+
+        Codes: 1 true, 2 false, 3 byte, 4 to 6 integers, 7 float, 8 text, 9 list, 10 set, 12 struct. ``depth`` limits
+        nesting; ``is_field`` is True for the field of a struct.
+        """
         if kind in (1, 2):  # a boolean field encodes its value in its type
             return kind == 1 if is_field else self._byte() == 1
         if kind == 3:

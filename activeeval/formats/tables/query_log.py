@@ -113,7 +113,7 @@ def _lines(path: Any) -> Iterator[Sheet]:
 
 
 def _merged(parts: Iterator[Sheet], source: str) -> pl.DataFrame:
-    """Add up the frequency of each spelling over the chunks of a log."""
+    """Add up the frequency of each spelling over the chunks of a log; columns query, segment and count."""
     done = pl.DataFrame(schema={"query": pl.String, "segment": pl.String, "count": pl.Float64})
     waiting, n_waiting = list[pl.DataFrame](), 0
     for part in parts:
@@ -129,7 +129,10 @@ def _merged(parts: Iterator[Sheet], source: str) -> pl.DataFrame:
 
 
 def _distinct(spelled: pl.DataFrame, name: str, path: str = "") -> LoggedQueries:
-    """Merge the spellings of each query."""
+    """Merge the spellings of each query; ``spelled`` has the columns query (a spelling), segment and count.
+
+    ``name`` is that of the log; without a ``path`` the digest is that of the queries.
+    """
     forms = pl.Series(list(map(normal_form, spelled["query"].to_list())), dtype=pl.String)
     # of equally frequent spellings the alphabetically first, whatever the order of rows
     ordered = spelled.with_columns(form=forms).sort(
@@ -154,7 +157,7 @@ def _distinct(spelled: pl.DataFrame, name: str, path: str = "") -> LoggedQueries
 
 
 def _summed(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Add up counts by query and segment."""
+    """Add up counts of several tables by query (a spelling) and segment."""
     return pl.concat(parts).group_by(_KEYS).agg(pl.sum("count"))
 
 

@@ -48,11 +48,13 @@ class QuotingColumns(NamedColumns):
     """
 
     def __init__(self, columns: Mapping[str, Any], path: str, cells: Mapping[str, tuple[int, str]]) -> None:
+        """Wrap ``columns`` of the file ``path``; ``cells`` has line and text of a doubtful cell by column name."""
         self._names = columns
         self._path = path
         self._cells = cells
 
     def __getitem__(self, name: str) -> Any:
+        """Get a column; raise FormatError if it is unclear whether its cells are quoted."""
         if name in self._cells:
             line, text = self._cells[name]
             problem = f"column {name}: {shown(text)} is a quoted cell or has quotation marks of its own, the file does"
@@ -83,10 +85,11 @@ def quoting_of_tabs(path: str, data: Bytes) -> Quoting:
     if header is None:
         return Quoting(False)
     n_columns = len(header[0].rstrip().split(b"\t"))
+    # a cell with tabs or line ends may swallow whole rows if its marks are ordinary characters
     swallowing, is_certain, doubtful = -1, False, dict[int, tuple[int, bytes]]()
     for match in _CELL.finditer(text):
         cell = match[1]
-        if cell is None:
+        if cell is None:  # a mark that is not part of a quoted cell
             return Quoting(False)
         if match.start() < header.end():
             return Quoting(True)

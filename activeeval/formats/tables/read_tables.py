@@ -52,6 +52,10 @@ def sheet_parts(
 
     Parameters
     ----------
+    n_rows : int, optional
+        None: the whole table in one chunk.
+    suffix : str, optional
+        Replaces that of the name.
     header : sequence of str
         Names of the columns of a .csv or .tsv file whose first line is a row.
     """

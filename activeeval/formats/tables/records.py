@@ -16,12 +16,15 @@ class NamedColumns(Mapping[str, Any]):
     _names: Mapping[str, Any]
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the columns."""
         return iter(self._names)
 
     def __len__(self) -> int:
+        """Number of columns."""
         return len(self._names)
 
     def __contains__(self, name: object) -> bool:
+        """Check whether a column exists, without building its cells."""
         return name in self._names
 
 
@@ -41,6 +44,11 @@ class Records(NamedColumns):
     """
 
     def __init__(self) -> None:
+        """Start without records.
+
+        ``_names`` has all column names in order, ``_shapes`` numbers the distinct tuples of names; of each record,
+        ``_shape_of`` has the number of its tuple and ``_values`` its values in that order.
+        """
         self._names: dict[str, None] = {}
         self._shapes: dict[tuple[str, ...], int] = {}
         self._shape_of = array("q")
@@ -56,6 +64,7 @@ class Records(NamedColumns):
         self._values.append(tuple(record.values()))
 
     def __getitem__(self, name: str) -> list[Any]:
+        """Build the cells of a column, one a record: None where a record lacks it."""
         if name not in self._names:
             raise KeyError(name)
         places = [names.index(name) if name in names else -1 for names in self._shapes]
@@ -78,10 +87,12 @@ class RenamedColumns(NamedColumns):
     """
 
     def __init__(self, columns: Mapping[str, Any], names: Mapping[str, str]) -> None:
+        """Wrap ``columns``; ``names`` maps each new name to that of a column."""
         self._columns = columns
         self._names = names
 
     def __getitem__(self, name: str) -> Any:
+        """Get the column of a new name."""
         return self._columns[self._names[name]]
 
 

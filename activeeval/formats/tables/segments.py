@@ -36,6 +36,7 @@ class Segments:
     source: str
 
     def __str__(self) -> str:
+        """Name the file."""
         return self.source
 
     def of(self, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:

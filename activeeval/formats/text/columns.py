@@ -134,6 +134,10 @@ class _TextColumn:
     """A text column that is filled block by block; consecutive rows with the same query share one text."""
 
     def __init__(self, kind: str, data: Bytes, n_lines: int) -> None:
+        """Reserve room for a column of ``kind`` of the file ``data`` with at most ``n_lines`` lines.
+
+        Kind "t" stores each text, "q" one for a run of equal rows, "1" that of the first row only.
+        """
         self._n_most = 1 if kind == "1" else n_lines
         # untouched pages: the part that is not filled takes no memory
         self._room = np.empty(data.size if kind != "1" else LONGEST_ID, dtype=np.uint8)
@@ -191,7 +195,11 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
 def _read(
     path: str, data: Bytes, kinds: str, expected: str, texts: list[_TextColumn], numbers: Floats
 ) -> tuple[int, int, Ints]:
-    """Fill the columns in blocks that fit the cache; return the number of rows, of longer rows, and tiny numbers."""
+    """Fill the columns in blocks that fit the cache; return the number of rows, of longer rows, and tiny numbers.
+
+    ``state`` of the kernel: byte position, number of rows, of numbers for `fill_exactly` in this block, first row of
+    the block, number of rows with more columns than expected.
+    """
     codes = np.array([_KINDS[kind] for kind in kinds], dtype=np.int64)
     spans = np.empty((len(texts), _BLOCK, 2), dtype=np.int64)
     slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)

@@ -193,7 +193,11 @@ def _room(n_lines: int, n_features: int, n_bytes: int, names: Sequence[PathLike]
 
 
 def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: bool, is_guess: bool) -> _File | None:
-    """Read one file's rows; None if the number of features was a guess and too small."""
+    """Read one file's rows; None if the number of features was a guess and too small.
+
+    ``values`` (n_lines, n_features) receives the features. ``state`` of the kernel: byte position, number of rows, of
+    queries, and of numbers for `fill_exactly` in this block.
+    """
     grades = np.empty(n_lines, dtype=np.int64)
     queries = np.empty((n_lines, 3), dtype=np.int64)
     documents = np.empty((n_lines, 2), dtype=np.int64)

@@ -60,6 +60,7 @@ class Run:
     notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
+        """Convert the columns to their types, read-only; raise InputError if one does not fit."""
         close_columns(self, {"query_ids": "U", "doc_ids": "U", "scores": "f", "ranks": "i"})
 
 
@@ -84,6 +85,7 @@ class Prels:
     probs: Floats
 
     def __post_init__(self) -> None:
+        """Convert the columns to their types, read-only; raise InputError if one does not fit."""
         close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i", "methods": "i", "probs": "f"})
 
 
@@ -96,7 +98,7 @@ def read_qrels(path: PathLike) -> Qrels:
         ``path:line`` of a line without four columns, a grade that is not an integer, or a
         document that occurs twice for a query.
     """
-    columns = read_columns(path, "q-tn", _QRELS)
+    columns = read_columns(path, "q-tn", _QRELS)  # query and document are texts, iteration is ignored, grade a number
     grades, gains = coded_gains(columns.floats(0)) or (columns.grades(0), None)
 
     def hint(first: int, again: int) -> str:
@@ -118,7 +120,7 @@ def read_run(path: PathLike) -> Run:
     """
     if _has_three_columns(path):
         return _read_three_columns(path)
-    columns = read_columns(path, "q-tnn1*", _RUN)
+    columns = read_columns(path, "q-tnn1*", _RUN)  # q, t, 1: texts, the tag of the first row only; n: rank and score
     name = columns.texts[2][0]
     ranks = columns.wholes(0, "rank")
     query_ids, doc_ids = columns.pairs()
