@@ -32,7 +32,7 @@ class UndeterminedWarning(UserWarning):
     """
 
     def __init__(self, caution: Caution) -> None:
-        """Store the caution."""
+        """Store the caution (a warning as data); its text is the message."""
         super().__init__(str(caution))
         self.caution = caution
 

@@ -57,7 +57,8 @@ class Program:
     is_tie : ndarray of bool, shape (n_bounds,)
         True for a bound of a tie.
     shape : {"decreasing", "monotone", "free"}
-        See `Increments`.
+        decreasing: a better grade weighs no less, and its advantage never grows with the rank; monotone: the first
+        alone; free: no constraint.
     n_ranks : int
     C_ties : float or None
         Weight of a tie's squared violation; None: that of a preference.

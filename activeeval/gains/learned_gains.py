@@ -185,7 +185,8 @@ class LearnedGains:
         stability : Stability, optional
             Adds the band that holds ``confidence`` of the resamples, which is not a confidence interval.
         best_gain : float, optional
-            See `GainDiscountLearner.measure`; the weights keep their own scale, unless they are the measure.
+            Gain of the best grade in the measure; by default on the scale of the weights, which keep their own scale
+            unless they are the measure.
         intervals : GainIntervals, optional
             Adds confidence intervals: of gains as shares of the best grade's, of discounts as shares of the first
             rank's.

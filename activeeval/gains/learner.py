@@ -103,7 +103,14 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         n_folds: int = 5,
         rng: np.random.Generator | int | None = 0,
     ) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store the parameters; `fit` checks them.
+
+        ``C`` and ``C_ties`` (None: C) weigh the loss of a preference and of a tie; "cv" takes the C of ``grid`` with
+        the least loss in a cross-validation of ``n_folds`` folds, drawn with seed ``rng``. ``shape`` constrains the
+        weights of grades at ranks: "decreasing", "monotone" or "free". ``margin`` of a preference: "unit" is 1,
+        "grades" or "documents" the ranks at which they differ; ``tie_margin``: the difference of tied lists without
+        loss. ``conflicts``: "error" refuses lists that are preferred both ways, "keep" learns from both.
+        """
         self.C = C
         self.C_ties = C_ties
         self.shape = shape

@@ -269,7 +269,7 @@ class _CachedObjective:
     """Cache the value and gradient of a function at the last z, as the solver requests the two one after the other."""
 
     def __init__(self, function: Callable[[Floats], tuple[float, Floats]]) -> None:
-        """Start with an empty cache."""
+        """Start with an empty cache; ``function`` maps z to its value and gradient."""
         self._function, self._at, self._last = function, b"", (0.0, np.zeros(0))
 
     def __call__(self, z: Floats) -> tuple[float, Floats]:

@@ -61,7 +61,12 @@ class SimpleMargin:
         answered: PreferenceData | None = None,
         skip_decided: bool = True,
     ) -> None:
-        """Validate the arguments and draw the initial random order."""
+        """Validate the arguments and draw the initial random order.
+
+        ``pool`` has the pairs to choose from, whose own answers are ignored; ``learner`` learns weights from the
+        answers; the first ``n_start`` pairs are random, by seed ``rng``; ``answered`` are earlier answers to other
+        pairs; ``skip_decided`` leaves out pairs that every DCG orders alike, for the shape "decreasing".
+        """
         self._pool, self._n_start = pool, whole_number(n_start, "n_start", 1)
         self._learner: GainDiscountLearner = clone(learner).set_params(conflicts="keep")
         self._differences = pool.differences()

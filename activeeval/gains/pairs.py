@@ -80,7 +80,12 @@ class PreferenceData:
         moved: ArrayLike | None = None,
         places: Sequence[str] | None = None,
     ) -> None:
-        """Validate the pairs, raising InputError at the first invalid one, and store them as read-only arrays."""
+        """Validate the pairs, raising InputError at the first invalid one, and store them as read-only arrays.
+
+        ``preferred`` and ``other`` (n, K) are grades by rank, up to ``max_grade`` (None: the largest that occurs);
+        ``ties`` flags pairs without preference; ``queries`` names the query of each pair; ``moved`` is the number of
+        ranks with different documents; ``places`` are names of the pairs in messages.
+        """
         n = len(preferred)
         if n == 0:
             raise InputError("there is no pair of lists to learn from")

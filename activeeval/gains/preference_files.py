@@ -47,7 +47,7 @@ def load_preferences(
     Parameters
     ----------
     paths : path or sequence of paths
-        See `activeeval.formats.tables.preferences.read_pairs`.
+        Tables (.jsonl, .csv, .tsv, .parquet) of the columns preferred and other, or first, second and answer.
     max_grade : int, optional
         Largest grade of the scale; by default the largest that occurs, in the judgments if given.
     source : ListSource, optional
@@ -79,7 +79,8 @@ def load_pairs(
 ) -> tuple[PreferenceData | None, PreferenceData | None]:
     """Read the answered pairs and the unanswered pairs of files, on one grade scale; None for an empty set.
 
-    Parameters are those of `load_preferences`.
+    ``paths`` are tables of pairs, ``max_grade`` is the largest grade of the scale (None: the largest that occurs), and
+    ``source`` turns names of runs into lists of grades.
 
     Raises
     ------

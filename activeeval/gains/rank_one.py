@@ -64,7 +64,8 @@ def rank_one_test(
     data : PreferenceData
         Pairs of graded lists.
     shape : {"decreasing", "monotone"}
-        As in `GainDiscountLearner`, for both models.
+        Constraint on both models: a better grade weighs no less ("monotone"), and in addition its advantage never grows
+        with the rank ("decreasing").
     n_bootstrap : int
         Number of bootstrap samples; the smallest p-value is 1 / (n_bootstrap + 1).
     rng : Generator or int

@@ -24,9 +24,9 @@ class ReadOut:
     Attributes
     ----------
     gains : ndarray, shape (L,)
-        By grade, as shares of the best grade's, as those of `activeeval.gain_intervals`: the scale of a measure is
-        arbitrary. The gain of grade 0 is 0. Signs stay: free weights can give a better grade a smaller gain. If the
-        best grade has the gain of the worst, the shares are relative to the largest gain.
+        By grade, as shares of the best grade's: the scale of a measure is arbitrary. The gain of grade 0 is 0. Signs
+        stay: free weights can give a better grade a smaller gain. If the best grade has the gain of the worst, the
+        shares are relative to the largest gain.
     discounts : ndarray, shape (K,)
         By rank; that of the first rank is 1.
     rank_one_share : float
@@ -60,7 +60,8 @@ def anchored(weights: ArrayLike) -> Floats:
 def told_apart(differences: sparse.csr_array, weights: Floats) -> Floats:
     """Compute the utility of one list minus that of the other, shape (n,); 0 within the solver's error.
 
-    `differences`, shape (n, K · L), are those of `PreferenceData.differences`; `weights` have shape (K, L).
+    `differences`, shape (n, K · L), are 1 where only the preferred list has a grade at a rank, −1 where only the other
+    has; `weights` have shape (K, L), rows by rank.
     """
     leads = np.asarray(differences @ weights.ravel())
     return np.where(np.abs(leads) > _NOISE * np.abs(weights).max(), leads, 0.0)

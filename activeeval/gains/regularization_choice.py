@@ -72,7 +72,10 @@ def folds(data: PreferenceData, program: Program, n_folds: int, rng: np.random.G
 
 
 def held_out_losses(program: Program, grid: Iterable[float], splits: Sequence[Split]) -> tuple[TunedC, ...]:
-    """Compute the loss and precision of each candidate for C in `grid`, on the held-out bounds of all splits."""
+    """Compute the loss and precision of each candidate for C in `grid`, on the held-out bounds of all splits.
+
+    ``program`` has the bounds that all pairs set on the weights; each split (fold) trains on some of them.
+    """
     choices = []
     for C in grid:
         losses, right = [], []

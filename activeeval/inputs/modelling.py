@@ -259,7 +259,7 @@ def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fi
 
 
 def _graded(inputs: Inputs, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
-    """Predict human grades from a grader's values (the only feature): of the pool and, out of fold, of training rows."""
+    """Predict human grades from a grader's values, the only feature: of the pool and, out of fold, of its rows."""
     rows = inputs.training
     has_rows = rows is not None and not np.isnan(rows.features).all()
     model, of_pool, of_rows = grader_model(inputs.features[:, 0], rows, fitting.known, max_grade)

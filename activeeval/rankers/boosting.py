@@ -31,10 +31,8 @@ from activeeval.rankers.judged_lists import JudgedLists, ListSpans, Part
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.losses import PairExponential, Term
 
-# a perfect weak ranker would have infinite weight; this edge gives a weight of 14
-_LARGEST_EDGE = 1 - 1e-12
-# rounding level: a feature that is constant in every query has edges of this size
-_NO_EDGE = 1e-12
+_LARGEST_EDGE = 1 - 1e-12  # its weight is 14; a perfect weak ranker would have infinite weight
+_NO_EDGE = 1e-12  # rounding level: a feature that is constant in every query has edges of this size
 ListMeasure = Literal["ndcg", "ap"]
 
 
@@ -61,7 +59,7 @@ class PairEdges:
 
     @classmethod
     def of(cls, weak: Floats, lists: JudgedLists, part: Part) -> Self:
-        """Build the edges on the pairs of lists (`part` as in `JudgedLists`); `weak` has shape (n_items, n_weak)."""
+        """Build the edges on all pairs of lists, or on those of the top with the rest; `weak` is (n_items, n_weak)."""
         return cls(weak, PairExponential(part).on(lists))
 
     def __call__(self, scores: Floats) -> Floats:
@@ -193,10 +191,14 @@ def _edges(terms: Sequence[tuple[float, Edges]], scores: Floats) -> Floats:
 
 
 class BoostedRanker(StagedRanker):
-    """Base of the boosted rankers; parameters as in `RankBoost`."""
+    """Base of the boosted rankers, which add one weak ranker (a feature, or a threshold on it) in each round."""
 
     def __init__(self, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store the number of rounds, in each of which one weak ranker (a feature) is added; `fit` checks them.
+
+        One added ``max_repeats`` times in a row (None: no limit) is excluded until another is added. ``n_thresholds``
+        replaces each feature by indicators that it is above one of that number of thresholds.
+        """
         self.n_iter = n_iter
         self.max_repeats = max_repeats
         self.n_thresholds = n_thresholds
@@ -298,7 +300,7 @@ class AdaRank(BoostedRanker):
     Parameters
     ----------
     n_iter, max_repeats, n_thresholds
-        As in `RankBoost`.
+        Rounds, limit of taking one weak ranker in a row, and thresholds per feature; see `RankBoost`.
     measure : {"ndcg", "ap"}
         nDCG with gains 2^y − 1 of the whole list, or average precision with grades above 0 as relevant.
     tol : float, optional
@@ -338,7 +340,11 @@ class AdaRank(BoostedRanker):
         measure: ListMeasure = "ndcg",
         tol: float | None = 0.0,
     ) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store rounds, limit of rounds in a row with one weak ranker (a feature), and thresholds per feature.
+
+        A round that lowers the mean of ``measure`` ("ndcg" or "ap") over the training queries by more than ``tol`` is
+        undone: by 0.0 after any loss, by None never. `fit` checks the parameters.
+        """
         super().__init__(n_iter, max_repeats, n_thresholds)
         self.measure = measure
         self.tol = tol

@@ -33,7 +33,8 @@ class FocusedSVM(MarginRanker):
     beta : float
         Weight of the order at the top, from 0 to 1.
     C, standardize, tol, max_iter
-        As in `RankSVM`.
+        Weight of the loss, scaling of features to unit deviation, largest relative excess of the objective over its
+        minimum, and largest number of cutting planes; see `RankSVM`.
 
     Attributes
     ----------
@@ -65,7 +66,12 @@ class FocusedSVM(MarginRanker):
     def __init__(
         self, beta: float = 0.5, C: float = 10.0, standardize: bool = True, tol: float = 1e-4, max_iter: int = 1000
     ) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store the parameters; `fit` checks them.
+
+        ``beta``, from 0 to 1, is the weight of the order among items above grade 0, against that between them and the
+        rest; ``C`` the weight of the loss against ½‖w‖²; ``standardize`` divides features by their standard deviation;
+        ``tol`` is the largest relative excess of the objective over its minimum, ``max_iter`` the most cutting planes.
+        """
         super().__init__(C, standardize, tol, max_iter)
         self.beta = beta
 
@@ -96,7 +102,7 @@ class FocusedBoost(BoostedRanker):
     beta : float
         Weight of the order at the top, from 0 to 1.
     n_iter, max_repeats, n_thresholds
-        As in `RankBoost`.
+        Rounds, limit of taking one weak ranker in a row, and thresholds per feature; see `RankBoost`.
 
     Attributes
     ----------
@@ -123,7 +129,13 @@ class FocusedBoost(BoostedRanker):
     def __init__(
         self, beta: float = 0.5, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None
     ) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store the parameters; `fit` checks them.
+
+        ``beta``, from 0 to 1, is the weight of the order among items above grade 0, against that between them and the
+        rest. ``n_iter`` is the largest number of rounds, each of which takes a weak ranker; one taken ``max_repeats``
+        times in a row (None: no limit) is excluded until another one is taken. Weak rankers are the features or, with
+        ``n_thresholds``, indicators that a feature is above one of as many thresholds.
+        """
         super().__init__(n_iter, max_repeats, n_thresholds)
         self.beta = beta
 
@@ -154,7 +166,7 @@ class FocusedNet(GradientRanker):
     beta : float
         Weight of the order at the top, from 0 to 1.
     n_iter, standardize
-        As in `RankNet`.
+        Steps of L-BFGS, and scaling of features to unit deviation; see `RankNet`.
 
     Attributes
     ----------
@@ -179,7 +191,11 @@ class FocusedNet(GradientRanker):
     """
 
     def __init__(self, beta: float = 0.5, n_iter: int = 50, standardize: bool = True) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store the parameters; `fit` checks them.
+
+        ``beta``, from 0 to 1, is the weight of the order among items above grade 0, against that between them and the
+        rest; ``n_iter`` the number of L-BFGS steps; ``standardize`` divides features by their standard deviation.
+        """
         super().__init__(n_iter, standardize)
         self.beta = beta
 

@@ -19,7 +19,10 @@ class GradientRanker(StagedRanker):
     """
 
     def __init__(self, n_iter: int = 50, standardize: bool = True) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store the number of L-BFGS steps, and whether features are divided by their standard deviation.
+
+        `fit` checks them.
+        """
         self.n_iter = n_iter
         self.standardize = standardize
 
@@ -148,7 +151,7 @@ class ListMLE(GradientRanker):
         Number of positions in the likelihood; at most the number of items with a grade above 0, as the rest is
         unordered.
     n_iter, standardize
-        As in `RankNet`.
+        Steps of L-BFGS, and scaling of features to unit deviation; see `RankNet`.
     rng : Generator, int or None
         Breaks ties of items of one query and one grade above 0.
 
@@ -176,7 +179,11 @@ class ListMLE(GradientRanker):
     def __init__(
         self, k: int = 10, n_iter: int = 50, standardize: bool = True, rng: np.random.Generator | int | None = None
     ) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store the parameters; `fit` checks them.
+
+        ``k`` is the number of positions of a list in the likelihood, ``n_iter`` the number of L-BFGS steps;
+        ``standardize`` divides features by their standard deviation; ``rng`` breaks ties of equal grades.
+        """
         super().__init__(n_iter, standardize)
         self.k = k
         self.rng = rng

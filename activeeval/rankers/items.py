@@ -50,7 +50,7 @@ class ExpectedGradeRanker(_ItemRanker):
     """
 
     def __init__(self, model: GradeModel) -> None:
-        """Store the grade model; `fit` checks it."""
+        """Store the grade model, whose clone is fitted; `fit` checks it."""
         self.model = model
 
     def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None = None) -> Self:
@@ -88,7 +88,8 @@ class ForestRegressionRanker(Forests, _ItemRanker):
     Parameters
     ----------
     n_estimators, min_samples_leaf, max_features, max_samples, n_jobs, random_state
-        As in `ForestGradeModel`; so are missing values (NaN).
+        Trees, least leaf, features tried per split, size of bootstrap samples, threads and seed: see
+        `ForestGradeModel`. Missing values (NaN) are allowed.
     max_rows : int, optional
         Largest number of training rows; a larger set is subsampled without replacement.
 

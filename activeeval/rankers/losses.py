@@ -39,13 +39,17 @@ MOST_PERMUTED = 15
 class Term(Protocol):
     """Loss bound to lists or pairs: from scores of shape (n_items,) to its value and (sub)gradient."""
 
-    def __call__(self, scores: Floats) -> tuple[float, Floats]: ...
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Compute the loss and its (sub)gradient, shape (n_items,), at the scores of the items."""
+        ...
 
 
 class Loss(Protocol):
     """Loss that can be bound to lists."""
 
-    def on(self, lists: JudgedLists) -> Term: ...
+    def on(self, lists: JudgedLists) -> Term:
+        """Bind the loss to lists: a function of the scores of their items."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,11 +17,15 @@ from activeeval.rankers.losses import ListwiseAP, Loss, PairHinge
 class MarginRanker(ListRanker):
     """Base of the rankers that minimise ½‖w‖² + C · R(w) by a bundle method, with R the loss of a subclass.
 
-    Parameters are those of `RankSVM`.
+    Parameters are explained at `RankSVM`.
     """
 
     def __init__(self, C: float = 10.0, standardize: bool = True, tol: float = 1e-4, max_iter: int = 1000) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store the parameters; `fit` checks them.
+
+        ``C`` is the weight of the loss against ½‖w‖²; ``standardize`` divides features by their standard deviation;
+        ``tol`` is the largest relative excess of the objective over its minimum, ``max_iter`` the most cutting planes.
+        """
         self.C = C
         self.standardize = standardize
         self.tol = tol
@@ -127,7 +131,8 @@ class SVMMAP(MarginRanker):
     Parameters
     ----------
     C, standardize, tol, max_iter
-        As in `RankSVM`.
+        Weight of the loss, scaling of features to unit deviation, largest relative excess of the objective over its
+        minimum, and largest number of cutting planes; see `RankSVM`.
 
     Attributes
     ----------

@@ -26,13 +26,17 @@ Judged = tuple[ArrayLike, ArrayLike, ArrayLike]
 class Scorer(Protocol):
     """Model that scores items."""
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]: ...
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Compute the score of each row of X (n, n_features), shape (n,); higher is better."""
+        ...
 
 
 class Ranker(Scorer, Protocol):
     """Scorer that can be fitted to judged items."""
 
-    def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self: ...
+    def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self:
+        """Learn from judged items: a row of X, a grade from 0 and the query of each, shape (n,)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,11 @@ class RankingSVM(LinearRanker):
         max_iter: int = 200,
         rng: np.random.Generator | int | None = None,
     ) -> None:
-        """Store the parameters; `fit` checks them."""
+        """Store the parameters; `fit` checks them.
+
+        ``C`` is the weight of a pair's loss against ½‖w‖²; more than ``max_pairs`` pairs are sampled with seed ``rng``;
+        ``standardize`` divides features by their standard deviation; ``max_iter`` is the most Newton steps.
+        """
         self.C = C
         self.max_pairs = max_pairs
         self.standardize = standardize

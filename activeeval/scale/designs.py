@@ -157,7 +157,7 @@ class ChunkedDesign:
         chunks : iterable of Chunk, function that returns one, or Source
             The chunks of the design again; with adaptive depth they must be iterable twice.
         rng : Generator, SeedSequence, int or None
-            As for `Campaign`.
+            Seed of the sample: with the ids it determines all random numbers.
         up_to : float, optional
             Largest budget after top-ups; by default no top-ups.
         by_batches, surely : bool
@@ -252,8 +252,8 @@ def chunked_design(
         By default `default_method` of the measure: the most precise method that is robust to a bad grade model.
     weights : sequence of float, optional
         ω of each target. By default all targets have the same relative loss against their own best design.
-    defensive_share
-        As in `Method.design`.
+    defensive_share : float, optional
+        Least share of sampling that does not follow the grade model; by default that of the method.
     adaptive_depth : {"each", "3", "1", "off"}
         When the depth of a query is re-planned from its labels; see `Method.looking`.
     **options

@@ -222,9 +222,9 @@ class SelectedUnits:
     places : ndarray of int64, shape (n_units, 2)
         Partition number and query number of each unit.
     dearest : ndarray, shape (n, 4)
-        Partition number, then columns as in `PartitionUnits`.
+        Partition number, cost of the most expensive unit, query number, and first half of a hash of the query's id.
     curves
-        As in `PartitionUnits`, summed.
+        Planned variance of each target, by the model and for equally likely grades, summed over the partitions.
     """
 
     budget: float

@@ -102,7 +102,8 @@ class PartitionSurvey:
     mark : (int, float)
         Identifies the partition: a hash of its query ids, and its traffic.
     columns : tuple of ndarray
-        If queries are drawn with replacement: hashes of their ids, p in the unit of the traffic, m, v and λ.
+        If queries are drawn with replacement: hashes of their ids, p in the unit of the traffic, and mean, variance and
+        cost of their values.
     """
 
     kind: Kind
@@ -304,7 +305,7 @@ class _CollectedPartitions:
     """Accumulator of the surveys (results of the first pass) of partitions."""
 
     def __init__(self) -> None:
-        """Start without partitions."""
+        """Start without partitions; ``sizes`` begins with 0, so that its cumulative sums are the offsets of queries."""
         self.names: list[str] = []
         self.sizes, self.marks = [0], []  # type: ignore[var-annotated]
         self.first: PartitionSurvey | None = None
@@ -365,5 +366,5 @@ def _scaled(sums: PoolSums, weight: float) -> PoolSums:
 
 def mark_of(hashes: Words, weights: Floats) -> tuple[int, float]:
     """Compute the mark of queries (weights of shape (n_queries,)): a 64-bit hash of their ids, and total traffic."""
-    odd = np.arange(1, 2 * hashes.size, 2, dtype=np.uint64)
+    odd = np.arange(1, 2 * hashes.size, 2, dtype=np.uint64)  # factors, so that the order of the queries counts
     return int((hashes * odd).sum(dtype=np.uint64)), float(weights.sum())

@@ -16,7 +16,7 @@ K = TypeVar("K")
 
 
 class Future(Protocol):
-    """Pending result, as in `concurrent.futures` or Dask."""
+    """Pending result of a task: the methods that futures of `concurrent.futures` and Dask share."""
 
     def result(self) -> Any:
         """Wait for the result."""

@@ -94,7 +94,8 @@ def _engine_of(text: str) -> AbstractContextManager[Engine]:
 def _of_address(name: str, text: str, place: str) -> AbstractContextManager[Engine]:
     """Connect to the engine `name` at the address `place`, after a check that the port is open.
 
-    `text` is the whole name of the engine, for messages. Errors are those of `_engine_of`.
+    `text` is the whole name of the engine, for messages. Raises InputError if the engine has no address, and
+    EngineError if it cannot be reached.
     """
     if name == "spark" and place.startswith("local"):
         return _spark(place, text)
