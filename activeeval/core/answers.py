@@ -206,7 +206,8 @@ def verdict_of(
     | else | undecided |
 
     ``margin`` is the largest difference that does not matter, ``same_lists`` True if both rankings are equal in all
-    queries. If all queries of a pool tie with different lists, other queries of the population may still differ.
+    queries, ``scope`` "pool" for an interval of these queries, "population" for all queries like them. If all queries
+    of a pool tie with different lists, other queries of the population may still differ.
 
     "worse" requires a certain difference (high < 0) that is large enough to matter (value ≤ −margin); if the true
     difference is 0, it occurs as often as the interval misses 0 from below.

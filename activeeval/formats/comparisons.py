@@ -103,7 +103,11 @@ def truths_of(sheet: Sheet) -> dict[str, Truth]:
 def _truth_of(
     sheet: Sheet, name: str, query: str, rows: Sequence[tuple[int, str, int]], is_bad: Sequence[bool]
 ) -> Truth:
-    """Build the truth of a query from its rows (rank, document, row number); rank 0 means unranked."""
+    """Build the truth of a query from its rows (rank, document, row number); rank 0 means unranked.
+
+    ``name`` is the column of ranks, ``is_bad`` flags the rows of the table whose document was discarded. Documents of
+    equal rank are tied.
+    """
     groups: list[list[str]] = []
     for rank, group in groupby(sorted(row for row in rows if row[0]), key=itemgetter(0)):
         members = list(group)

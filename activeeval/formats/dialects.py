@@ -271,7 +271,10 @@ def is_asked(dialect: DocumentDialect, at: Lookup) -> bool:
 
 
 def _listed(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """Get the objects of the list under a key, none if the key is missing; ``*`` takes the lists of all keys."""
+    """Get the objects of the list under a key of ``value``, none if it is missing; ``*`` takes the lists of all keys.
+
+    A single object counts as a list of one. Raises ValueError for anything else.
+    """
     if key == "*":
         return [entry for name in value for entry in _listed(value, name)]
     rows = value.get(key)

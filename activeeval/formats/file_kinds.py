@@ -134,7 +134,10 @@ def nested_values(value: Any, path: PathLike, *, is_run: bool = False) -> Mappin
 
 
 def listed_values(value: Any, source: str, *, is_run: bool) -> Mapping[str, Mapping[str, int]] | None:
-    """Get {query: {document: value}} from {query: [document, …]}, as `nested_values`; None for anything else."""
+    """Get {query: {document: value}} from {query: [document, …]}; None for anything else.
+
+    The values are 1, or with ``is_run`` fall with the rank. ``source`` is the name of the file in messages.
+    """
     if not isinstance(value, Mapping) or not value or not all(map(_is_id_list, value.values())):
         return None
     for query, documents in value.items():

@@ -74,7 +74,7 @@ class FileStamp:
 
 
 def open_bytes(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> Bytes:
-    """Read the bytes of a text file, with the checks of `open_lines`."""
+    """Read the bytes of a text file, unpacked and without a byte order mark; checks and errors as `open_lines`."""
     return open_lines(path, most_unpacked)[0]
 
 
@@ -194,6 +194,8 @@ def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints
 
     Parameters
     ----------
+    path : str
+        Name of the file in messages.
     slow : (k, 3) int64
         Flat place in `values`, start and stop of each number in the data.
     what : str
@@ -234,7 +236,10 @@ def _content(path: PathLike, most_unpacked: int) -> bytearray | mmap.mmap:
 
 
 def check_unpacked(path: PathLike, n_bytes: int, n_packed: int, most_unpacked: int = MOST_UNPACKED) -> None:
-    """Raise FormatError if a compressed file unpacks to more than `most_unpacked` bytes and `MOST_TIMES` its size."""
+    """Raise FormatError if a compressed file unpacks to more than `most_unpacked` bytes and `MOST_TIMES` its size.
+
+    ``n_bytes`` is the unpacked size so far, ``n_packed`` that of the file.
+    """
     most = max(most_unpacked, MOST_TIMES * n_packed)
     if n_bytes > most:
         bound = f"expected at most {most_unpacked >> 20} MB or {MOST_TIMES} times its size"

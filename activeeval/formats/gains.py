@@ -121,7 +121,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_ends(name: str, field_of_bands: str, bands: Any, lengths: Mapping[str, int]) -> None:
-    """Raise FormatError unless bands have a confidence, and a lower and an upper bound for each gain and discount."""
+    """Raise FormatError unless bands have a confidence, and a lower and an upper bound for each gain and discount.
+
+    ``name`` is the file, ``field_of_bands`` the field that holds ``bands``, and ``lengths`` the number of gains and of
+    discounts, by name.
+    """
     is_whole = isinstance(bands, dict) and _is_number(bands.get("confidence"))
     for field, length in lengths.items():
         ends = bands.get(field) if is_whole else None

@@ -320,7 +320,11 @@ def _marked(places: Ints, size: int) -> NDArray[np.bool_]:
 
 
 def _ranking(pool: QueryPool, run: Run, rows: _TableRows, scores: Floats, items: list[Ints], ties: str) -> Rankings:
-    """Build a run's ranking and fill in its scores; remove the run's items, the first of the list, to save memory."""
+    """Build a run's ranking and fill in its scores; remove the run's items, the first of the list, to save memory.
+
+    ``rows`` are the run's rows of queries in the pool, ``scores`` (n_items,) receives their scores, ``items`` has the
+    item of each row (−1: none) by run. ``ties`` orders equal scores: "id", "rank" or "input".
+    """
     is_held = items[0] >= 0
     chosen = slice(None) if is_held.all() else np.flatnonzero(is_held)
     positions = items.pop(0)[chosen]

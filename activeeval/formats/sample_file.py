@@ -264,7 +264,11 @@ def _ids(arrays: Arrays, name: str) -> NDArray[Any] | list[str]:
 
 
 def _targets(arrays: Arrays, measures: list[str], scale: int, lists: list[Rankings]) -> list[Target]:
-    """Restore the targets, each with its segment of queries or all of them."""
+    """Restore the targets, each with its segment of queries or all of them.
+
+    ``measures`` are the texts of their measures, ``scale`` the largest grade (negative: open), ``lists`` the rankings
+    that the stored indices number.
+    """
     places = arrays["targets"].tolist()
     segments = list(arrays["within"]) if "within" in arrays else [np.ones(1, dtype=np.bool_)] * len(places)
     named = [called(_measure(text, scale), name) for text, name in zip(measures, arrays["shown"].tolist(), strict=True)]

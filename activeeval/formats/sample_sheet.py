@@ -78,7 +78,11 @@ def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str]
 
 
 def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:
-    """Collect the grades of each item of a campaign by judge; the dict of a waiting item is empty."""
+    """Collect the grades of each item of a campaign by judge; the dict of a waiting item is empty.
+
+    Items are given by their positions in the pool. ``sheets`` are by file; with policy "refuse" judges must agree.
+    Raises InputError as `take`.
+    """
     pool, top = campaign.design.pool, campaign.design.max_grade
     places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
     by_item: dict[int, dict[str, int]] = {}
@@ -112,7 +116,10 @@ def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: st
 
 
 def _changed_id_hint(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:
-    """Guess the planned id that a foreign id was before a spreadsheet changed it, as the end of a message."""
+    """Guess the planned id that a foreign id was before a spreadsheet changed it, as the end of a message.
+
+    ``query`` and ``doc`` are the foreign pair, ``places`` has the planned pairs.
+    """
     present = {pair for s in sheets.values() for pair in zip(s.query_id.tolist(), s.doc_id.tolist(), strict=True)}
     lost = [pair for pair in places if pair not in present]
     if any(query == of_query for of_query, _ in places):

@@ -45,7 +45,7 @@ class SubtopicQrels(Qrels):
 
 
 def told_subtopics(first: str, again: str) -> str:
-    """Format the end of a message on a repeated document that may have two subtopics."""
+    """Format the end of a message on a repeated document that may have two subtopics, ``first`` and ``again``."""
     return f". If {shown(first)} and {shown(again)} are subtopics, score by alpha_nDCG or ERR_IA"
 
 

@@ -51,7 +51,7 @@ class AtomicFiles:
 
         A name that ends in ``.gz`` is compressed. A symbolic link stays, and its target is written. An existing path
         that is not a regular file, such as ``/dev/stdout``, is written to directly. Temporary files of the same name
-        that killed processes left behind are removed.
+        that killed processes left behind are removed. The handle takes bytes if ``binary``, else UTF-8 text.
 
         Raises
         ------

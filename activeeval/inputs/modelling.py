@@ -359,7 +359,7 @@ def _out_of_fold(
     rng: np.random.Generator,
     progress: Callable[[str], object] = lambda step: None,
 ) -> tuple[Floats, Floats]:
-    """Predict a pool that contains the training rows, out of fold by query; also return the rows' predictions."""
+    """Predict a pool that contains the training rows, out of fold by query; return probabilities of items and rows."""
     grades = np.full(inputs.pool.n_items, -1, dtype=np.int64)
     grades[rows.items] = rows.grades
     probs = grade_models.cross_fitted_probs(

@@ -106,7 +106,10 @@ class _Bundle:
     idle: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def add(self, slope: Floats, height: float) -> None:
-        """Add a cut, and drop cuts that were inactive too long."""
+        """Add the cut R(w) ≥ aᵀw + b, a lower bound of the loss, and drop cuts that were inactive too long.
+
+        ``slope`` is a, shape (n_columns,), ``height`` b.
+        """
         keep = self.idle < _IDLE
         self.slopes = np.vstack((self.slopes[keep], slope))
         self.heights = np.append(self.heights[keep], height)

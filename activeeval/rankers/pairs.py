@@ -81,7 +81,7 @@ class WeightedPairs:
 
     @classmethod
     def alike(cls, preferred: Ints, other: Ints) -> Self:
-        """Build pairs of equal weight, such as preferences from clicks."""
+        """Build pairs of equal weight, such as preferences from clicks, from item numbers (n_pairs,)."""
         n = preferred.size
         return cls(preferred, other, np.ones(n), np.full(n, 1.0 / n))
 

@@ -207,7 +207,7 @@ def least_squared_hinge(D: Floats, ridge: float, max_iter: int) -> tuple[Floats,
 def _curvature(D: Floats, short: NDArray[np.bool_], ridge: float) -> Floats:
     """Compute the Hessian of `least_squared_hinge`, shape (n_features, n_features).
 
-    `short`, shape (n_pairs,), marks the rows below their margin, which alone contribute.
+    `short`, shape (n_pairs,), marks the rows below their margin, which alone contribute; ``ridge`` weighs ‖w‖².
     """
     n, n_features = D.shape
     total = np.zeros((n_features, n_features))
@@ -218,7 +218,10 @@ def _curvature(D: Floats, short: NDArray[np.bool_], ridge: float) -> Floats:
 
 
 def _solve(curvature: Floats, gradient: Floats) -> Floats:
-    """Solve for the Newton step; at unit diagonal, so that rounding does not separate nearly equal features."""
+    """Solve curvature · step = gradient for the step, shape (n_features,).
+
+    The matrix is scaled to unit diagonal, so that rounding does not separate nearly equal features.
+    """
     scale = 1 / np.sqrt(np.diag(curvature))
     values, directions = np.linalg.eigh(curvature * np.outer(scale, scale))
     along = (directions.T @ (scale * gradient)) / np.maximum(values, SMALLEST_CURVATURE * values[-1])

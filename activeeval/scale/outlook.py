@@ -46,9 +46,10 @@ def expected_sums(design: ChunkedDesign) -> tuple[dict[str, Any], list[Floats]]:
 
 
 def _sums(design: ChunkedDesign, levels: Floats, *, only_costs: bool) -> tuple[Floats, float]:
-    """Sum the arrays of `OutlookTask` over all partitions, at some levels; shape (n, n_levels).
+    """Sum expected cost, counts and variances over all partitions, at some threshold levels.
 
-    Also find the cost of the dearest unit.
+    Returns ``(sums, cost of the dearest unit)``; sums have shape (1, n_levels) with `only_costs`, else (4 + n_targets,
+    n_levels).
     """
     engine: Engine = design.engine
     task = OutlookTask(

@@ -197,7 +197,7 @@ class PartitionedPool:
             raise InputError("is empty")
 
     def _chunk(self, path: str, table: Any) -> Chunk:
-        """Convert rows to a chunk, queries sorted by id, items by hash; raise InputError on invalid values."""
+        """Convert the rows of an Arrow table to a chunk, queries sorted by id, items by hash; raises InputError."""
         ids, of_rows = _codes(table)
         order = np.argsort(of_rows, kind="stable")
         counts = np.bincount(of_rows, minlength=ids.size)

@@ -130,7 +130,10 @@ class TemporaryFolder:
     """
 
     def __init__(self, within: str | None = None) -> None:
-        """Create the folder, or raise InputError."""
+        """Create the folder in the folder ``within`` (None: that of temporary files), or raise InputError.
+
+        `close` deletes it, at the latest when this object is garbage-collected.
+        """
         try:
             self.folder = Folder(tempfile.mkdtemp(prefix="activeeval-", dir=within))
         except OSError as problem:

@@ -31,11 +31,11 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tuning_: tuple[Any, ...]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Predict p(y = k) for every row, shape (n, n_grades); rows sum to 1."""
+        """Predict p(y = k) for every row of X (n, n_features), shape (n, n_grades); rows sum to 1."""
         raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")
 
     def predict(self, X: ArrayLike) -> Ints:
-        """Predict the most probable grade of every row, the lower one of two in a tie; shape (n,)."""
+        """Predict the most probable grade of every row of X (n, n_features), the lower one in a tie; shape (n,)."""
         return np.asarray(np.argmax(self.predict_proba(X), axis=1), dtype=np.int64)
 
     def __sklearn_tags__(self) -> Any:
@@ -135,7 +135,10 @@ class ThresholdModel(GradeModel):
         return probs
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
-        """Fit p(y ≤ k) on grades coded 0 … n_seen − 1 (n,), each of which occurs; every subclass overrides it."""
+        """Fit p(y ≤ k) on ``features`` (n, n_features) and ``codes`` (n,); every subclass overrides it.
+
+        Codes are the positions 0 … n_seen − 1 of the grades among those that occur.
+        """
         raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:

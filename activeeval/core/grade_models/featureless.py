@@ -155,7 +155,7 @@ class GivenProbabilities(GradeModel):
         return self
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Compute the recalibrated probabilities, shape (n, n_grades).
+        """Compute the recalibrated probabilities of given ones, X of shape (n, n_grades).
 
         Raises
         ------

@@ -175,7 +175,10 @@ class ForestGradeModel(Forests, ThresholdModel):
         self.max_grade = max_grade
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
-        """Train the forests on the indicators {y ≤ k} of grade codes (n,), k below the largest."""
+        """Train the forests on ``features`` (n, n_features) and the indicators {y ≤ k} of grades, k below the largest.
+
+        ``codes`` (n,) are the positions 0, 1 … of the grades among those that occur.
+        """
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)
         one_column = self.separate or below.shape[1] == 1
         self._grow(features, list(below.T) if one_column else [below])

@@ -75,7 +75,10 @@ class MixtureGradeModel(GradeModel):
         self.max_grade = max_grade
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit a clone of every model on the same rows; raise InputError if a grade, model or weight is invalid."""
+        """Fit a clone of every model on the same rows, X (n, n_features) with grades y (n,).
+
+        Raises InputError if a grade, model or weight is invalid.
+        """
         top = self._check_max_grade()
         self._check_models()
         as_grades(y, np.shape(X)[0] if np.ndim(X) else 0, top)

@@ -224,7 +224,8 @@ def _minimise(
     """Minimise a loss over weights w (from 0) and other parameters (from ``start``) by L-BFGS-B.
 
     The search is over v with w = whitening · v. ``loss_and_gradient`` maps all parameters, w first, to ``(loss,
-    gradient)``; ``bounds`` are those of the other parameters. The solution's ``x`` has w and the other parameters.
+    gradient)``; ``bounds`` are those of the other parameters; at most ``max_iter`` steps. The solution's ``x`` has w
+    and the other parameters.
     """
     n_features = whitening.shape[0]
 
@@ -248,7 +249,8 @@ def _minimise(
 def _whitening(Z: Floats, alpha: float) -> Floats:
     """Compute (ZᵀZ/4n + α/n)^(−1/2), an approximate inverse root of the Hessian, for features Z (n, n_features).
 
-    Without it, nearly collinear features cost L-BFGS thousands of steps.
+    ``alpha`` is the precision of the Gaussian prior on w. Without it, nearly collinear features cost L-BFGS thousands
+    of steps.
     """
     n = Z.shape[0]
     curvatures, directions = np.linalg.eigh(Z.T @ Z / (4 * n) + alpha / n * np.eye(Z.shape[1]))

@@ -145,7 +145,7 @@ class ByGrades(Judging):
         return {"top_k": None}
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
-        """Build notes about the grade scale and the number of items in the ideal ranking; see `Judging.notes`."""
+        """Build notes about the scale (None: open) and the number of items in the ideal ranking (0: none is needed)."""
         from activeeval.core.results import Note
 
         scale = [] if max_grade is None else [Note("judges grade", {"measures": measures, "max_grade": max_grade})]
@@ -203,7 +203,7 @@ class ByComparisons(Judging):
             raise InputError("top-k judging takes one judge a query: ranks of several judges have no majority")
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
-        """Build a note with the number of best documents to find; see `Judging.notes`."""
+        """Build a note with the number of best documents to find for ``measures``; the scale has no effect."""
         from activeeval.core.results import Note
 
         return [Note("judges compare", {"measures": measures, "k": self.k})]

@@ -141,7 +141,11 @@ class State:
     def of(
         cls, events: Iterable[Event], *, judges_per_item: int = 1, adjudicate: bool = False, lease_s: int = 0
     ) -> Self:
-        """Compute the state from the events of a log; the other parameters are attributes of the state."""
+        """Compute the state from the events of a log.
+
+        ``judges_per_item`` is the number of judgments that an item needs; with ``adjudicate`` a third judge decides
+        where two differ; ``lease_s`` is the time in seconds for which a shown item is reserved for its judge.
+        """
         state = cls(judges_per_item=judges_per_item, adjudicate=adjudicate, lease_s=lease_s)
         state.apply_all(events)
         return state

@@ -55,7 +55,7 @@ class _RankedMeasure(WithCutoff):
         return value if versus is None else value - self._value(pool, labels, n_grades, versus)
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
-        """Compute the lowest and highest possible value of a query: 0 and 1, as values are ratios."""
+        """Return the lowest and highest possible value of a query: 0 and 1 for any scale and list, as it is a ratio."""
         return 0.0, 1.0
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:

@@ -73,7 +73,7 @@ class SampledMeasure(Measure, Protocol):
         ...
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Get the values and discounts for expected values of partly judged queries; see `terms` of `Additive`."""
+        """Get values and discounts for partly judged queries of up to `widest` items, and lists of up to `longest`."""
 
     @property
     def no_gain_between(self) -> str:
@@ -262,7 +262,7 @@ class Target:
         return (low, high) if self.versus is None else (low - high, high - low)
 
     def terms(self, n_grades: int) -> Terms:
-        """Get the values and discounts from which expected values of partly judged queries are computed."""
+        """Get values (of ``n_grades`` grades) and discounts for the expected values of partly judged queries."""
         return self.measure.terms(n_grades, self._longest, int(np.diff(self.pool.query_offsets).max()))
 
     def values(self, grades: LabelsLike) -> Floats:
@@ -282,7 +282,8 @@ class Target:
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
         """Compute mean, mean square and variance of every query's value, or difference, under a grade model.
 
-        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights``.
+        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights`` of a query
+        factor (a random effect of a query).
         """
         return self.measure.moments(self.pool, grade_probs, self.ranking, self.versus, node_weights)
 

@@ -251,7 +251,10 @@ class Planner:
         return tuple(Values.of(target, self.beliefs) for target in self.targets)
 
     def _design_input(self, method: Method, targets: Sequence[Target]) -> DesignInput:
-        """Compute the design inputs of a method, or return the last ones if stage, scheme and model are the same."""
+        """Compute the design inputs of a method for ``targets``, or return the last ones if they would be the same.
+
+        They depend on what is judged at once (stage), how it is drawn (scheme) and the grade model.
+        """
         uses_model = method.is_optimal or method.stage.needs_model
         model_key = (uses_model, method.ignores_model, method.ignores_factor)
         key = (method.stage.name, method.looks, method.scheme, *model_key, *map(id, targets))

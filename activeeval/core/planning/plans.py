@@ -204,7 +204,11 @@ class SamplePlan:
         return [Note("width unknown", {"n": None if first is None else rounded_up(first), "unit": unit})]
 
     def _advice(self, which: int, confidence: float, seconds: float | None, scope: str) -> Note:
-        """Build the note with the recommended method and budget, for row ``which`` of each question's chosen rows."""
+        """Build the note with the recommended method and budget, for row ``which`` of each question's chosen rows.
+
+        ``seconds`` is the duration of judging a mean item, None if unknown; intervals have level ``confidence`` and
+        ``scope`` "pool" or "population".
+        """
         plans, rows = self.questions, [plan.chosen[which] for plan in self.questions]
         prospect, goal, pool = rows[0].prospect, rows[0].goal, plans[0].target.pool
         forecasts = [plan.forecasts[self.best] for plan in plans]

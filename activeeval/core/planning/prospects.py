@@ -89,7 +89,7 @@ class Prospect:
         """Compute the half-width that a sample's interval stays below with probability ``chance``: the median for .5.
 
         It never exceeds half the range of the measure, nor the half-width at a smaller budget
-        (`activeeval.core.planning.curves`).
+        (`activeeval.core.planning.curves`). ``scope`` is "pool" or "population".
         """
         if self.curve is None:
             half = self.half_width_alone(scope, confidence, chance=chance)
@@ -101,6 +101,7 @@ class Prospect:
         """Compute the half-width below which that of a sample stays with probability ``chance``.
 
         Unlike `half_width` it ignores other budgets (larger budgets may get wider intervals) and the measure's range.
+        ``scope`` is "pool" or "population".
         """
         strict_share(confidence, "confidence")
         variance = self.variance(scope)
@@ -113,7 +114,10 @@ class Prospect:
         return math.exp(math.fsum(w * math.log(half) for (w, _), half in zip(self._noises, near, strict=True)))
 
     def half_widths(self, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
-        """Compute the range that contains the half-width of a sample with probability 0.8 (`RANGE`)."""
+        """Compute the range ``(low, high)`` that contains the half-width of a sample with probability 0.8 (`RANGE`).
+
+        ``scope`` is "pool" (these queries) or "population" (all that they are a sample of).
+        """
         low, high = (self.half_width(scope, confidence, chance=0.5 + side * RANGE / 2) for side in (-1, 1))
         return low, high
 
@@ -126,11 +130,18 @@ class Prospect:
         return self.half_widths(scope, confidence)
 
     def power(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
-        """Compute the probability that the t interval excludes 0 if the true value is ``difference``."""
+        """Compute the probability that the t interval excludes 0 if the true value is ``difference``.
+
+        ``scope`` of the interval is "pool" (these queries) or "population" (all that they are a sample of).
+        """
         return self._power(difference, Scale(spread=self.spread).nodes, scope, confidence)
 
     def powers(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
-        """Compute the range that contains the power of the design with probability 0.8 (`RANGE`)."""
+        """Compute the range that contains the power of the design with probability 0.8 (`RANGE`), as ``(low, high)``.
+
+        The power is the probability that the t interval excludes 0 if the true value is ``difference``; ``scope`` is
+        "pool" or "population".
+        """
         low, high = (self.power_at(0.5 - side * RANGE / 2, difference, scope, confidence) for side in (-1, 1))
         return low, high
 
@@ -181,7 +192,10 @@ class Prospect:
         return np.asarray(np.maximum(halves, wider))
 
     def _power(self, difference: float, scales: Floats, scope: str, confidence: float) -> float:
-        """Compute the power, averaged over factors of the variance (``scales``) and the variation between samples."""
+        """Compute the power, averaged over factors of the variance (``scales``) and the variation between samples.
+
+        It is the probability that the t interval excludes 0 if the true value is ``difference``.
+        """
         from scipy.special import ndtr
 
         variance = self.variance(scope)

@@ -74,7 +74,8 @@ def _texts_of(values: Any, what: str) -> Texts:
 def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int | None) -> Ints:
     """Check the offsets of the queries' segments on an axis, and return them as int64, shape (n_queries + 1,).
 
-    They must start at 0, not decrease, and end at `total` unless that is None; raises InputError otherwise.
+    They must start at 0, not decrease, and end at `total` unless that is None; raises InputError, with the name `what`,
+    otherwise.
     """
     array = np.asarray(values)
     if array.shape != (n_queries + 1,):

@@ -130,7 +130,10 @@ def _with_served_models(replies: Sequence[_Reply]) -> list[_Reply]:
 
 
 def _replies_of(response: Any, pair: RequestedPair, line: int) -> Iterator[_Reply]:
-    """Yield a reply for each choice of a response; one missing reply if the response is an error."""
+    """Yield a reply for each choice (sampled answer) of a response; one missing reply if the response is an error.
+
+    ``pair`` is what was asked, ``line`` the line in the answers file.
+    """
     body = response.get("body") if isinstance(response, dict) else None
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(body, dict) or not isinstance(choices, list) or not choices:
@@ -152,7 +155,11 @@ def _count(usage: Any, name: str) -> int:
 
 
 def _graded(text: str, choice: Any) -> tuple[float, Mapping[int, float]]:
-    """Read the grade of a reply (NaN if none) and the grade probabilities of its tokens."""
+    """Read the grade in the ``text`` of a reply (NaN if none), and the probabilities of grades from its tokens.
+
+    ``choice`` is the object of the answer that may have the tokens' log probabilities; without them the second result
+    is empty.
+    """
     grade = grade_in(text)
     if grade is None or not 0 <= grade[0] <= LARGEST_GRADE:
         return math.nan, {}
@@ -192,6 +199,8 @@ def _as_columns(replies: Sequence[_Reply], source: str) -> Replies:
 
 def _distributions(values: Floats, shares: Sequence[Mapping[int, float]]) -> Floats | None:
     """Compute the distribution over grades of each reply, shape (n, n_grades); None without any token probabilities.
+
+    ``values`` (n,) are the grades, NaN if missing, ``shares`` the token probabilities by grade, empty without any.
 
     Grades end at the largest grade of any reply: a token above it is not a grade of the scale. A reply without token
     probabilities has probability 1 at its grade.

@@ -184,7 +184,7 @@ class Grades:
 
     @classmethod
     def _again(cls, grades: Any, stated: dict[str, Any]) -> Self:
-        """Copy grades that are already read, with new options."""
+        """Copy grades that are already read, with the new options ``stated`` (cost, scale, name, made)."""
         pairs = {"query_ids": grades.query_ids, "doc_ids": grades.item_ids}
         values, notes = _within(Replies(**pairs, values=grades.values, source=grades.source), stated.get("scale"))
         renewed: Self = replace(grades, values=values, notes=(*grades.notes, *notes), **stated)
@@ -269,7 +269,10 @@ class Grades:
         raise InputError(f"{self.source}: none of its {len(self):,} grades is of an item of the pool; {first}{unseen}")
 
     def _notes_on(self, pool: QueryPool, in_pool: Ints, values: Floats) -> list[Note]:
-        """Note rows outside the pool, ungraded items and a constant value."""
+        """Note rows outside the pool, ungraded items and a constant value.
+
+        ``in_pool`` are the rows of items of the pool, ``values`` (n_items,) their grades by item, NaN without one.
+        """
         notes = []
         if in_pool.size < len(self):
             outside: dict[str, Told] = {"source": self.source, "n": len(self) - in_pool.size, "of": len(self)}

@@ -100,7 +100,7 @@ def _ids(sheet: Sheet, names: tuple[str, ...], within: tuple[str, str]) -> list[
 
 
 def _texts(sheet: Sheet, name: str, key: str) -> list[str]:
-    """Read a column of texts, or the texts inside its objects."""
+    """Read the column ``name`` of texts, or the texts under ``key`` inside its objects."""
     if name not in sheet.columns:
         sheet.column(name, (name,))
     cells: list[Any] = list(sheet.columns[name])

@@ -85,7 +85,10 @@ def read_from_sheet(path: PathLike, sheet: Sheet, *, machine_is_truth: bool) -> 
 
 
 def _finished(judgments: Judgments, machine_is_truth: bool) -> Judgments:
-    """Apply the rules for reading, and count graders' grades as labels if that is allowed."""
+    """Apply the reading rules: texts of queries become ids, chunks become documents.
+
+    With ``machine_is_truth`` graders' grades count as labels.
+    """
     if texts := rules().queries:
         from activeeval.formats.judgments.query_names import with_query_ids
 
@@ -287,7 +290,7 @@ def _is_prels(words: Sequence[str]) -> bool:
 
 
 def _distinct(queries: Texts, items: Texts, grades: Any, source: str, kind: str) -> Judgments:
-    """Build judgments of one unnamed judge, with one grade an item."""
+    """Build judgments of one unnamed judge of a ``kind`` ("person" or "machine"), with one grade an item."""
     judges = (Judge("", kind),)
     return Judgments(query_ids=queries, item_ids=items, values=grades, judges=judges, source=source, is_distinct=True)
 

@@ -69,7 +69,7 @@ def _with_places(judgments: Judgments, sheet: Sheet, places: Sequence[int] | Non
 
 
 def _of_sheet(sheet: Sheet, kind: str) -> Judgments:
-    """Convert a sample's sheet to judgments, including rows without a grade."""
+    """Convert a sample's sheet to judgments by judges of a ``kind``, including rows without a grade, which wait."""
     from activeeval.formats.tables.draws import CANNOT as CANNOT_CELL, EMPTY, draws_of
 
     draws = draws_of(sheet, sheet.source)
@@ -94,7 +94,10 @@ def _of_sheet(sheet: Sheet, kind: str) -> Judgments:
 
 
 def _of_grades(sheet: Sheet, kind: str) -> Judgments:
-    """Convert a table of grades to judgments; an item with an empty cell is waiting."""
+    """Convert a table of grades to judgments; an item with an empty cell is waiting.
+
+    ``kind`` ("person" or "machine") is that of judges whose kind the table does not state.
+    """
     from activeeval.core.pool.keys import first_repeated_pair
     from activeeval.formats.loading import DOCUMENT, GRADE as KNOWN_GRADE, QUERY
     from activeeval.formats.subtopics import SUBTOPIC, told_subtopics
@@ -135,7 +138,11 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
 
 
 def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None, Floats | None]:
-    """Read a column of grades, negative for none; the kind of each cell, or None if all are grades; and any gains."""
+    """Read a column of grades; return ``(values, kinds, gains)``, the first two of shape (n_rows,).
+
+    Values are negative for no grade; kinds (indices of `KINDS`) are None if all cells are grades. With grades that are
+    not whole, if the rules accept them, values are indices into the gains, ascending from 0; else gains are None.
+    """
     from activeeval.formats.tables.cells import plain_floats
     from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD, cell_grades
 
@@ -174,7 +181,10 @@ def _kinds(sheet: Sheet, kind: str) -> list[str]:
 
 
 def _judges(words: Sequence[str], kinds: Sequence[str]) -> tuple[tuple[Judge, ...], Ints]:
-    """Collect the distinct judges of rows, and the index of each row's judge, shape (n_rows,)."""
+    """Collect the distinct judges of rows, and the index of each row's judge, shape (n_rows,).
+
+    ``words`` are the names in the rows, ``kinds`` "person" or "machine" of each.
+    """
     names = {word: judge_name(word) for word in set(words)}
     numbers: dict[Judge, int] = {}
     rows = [numbers.setdefault(Judge(names[word], kind), len(numbers)) for word, kind in zip(words, kinds, strict=True)]

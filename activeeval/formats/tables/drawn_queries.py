@@ -103,7 +103,10 @@ class DrawnQueries:
         return np.array([names[name] for name in self.strata], dtype=np.int64)
 
     def _shares(self, codes: Any) -> Floats:
-        """Compute p of each query from the numbers of the strata."""
+        """Compute p of each query, shape (n,): its stratum's share of the traffic, divided within it by weight.
+
+        ``codes`` (n,) are the numbers of the queries' strata.
+        """
         shares = self.stratum_counts * self.weights / np.bincount(codes, self.weights)[codes]
         return np.asarray(shares / shares.sum())
 

@@ -193,7 +193,11 @@ def _refuse_ambiguous(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Shee
 def table_parts(
     name: str, records: Iterable[tuple[int, list[Any]]], separator: str, n_rows: int | None = None
 ) -> Iterator[Sheet]:
-    """Yield chunks of a table from lines of cells, the first of which names the columns; empty lines are skipped."""
+    """Yield chunks of a table from lines of cells, the first of which names the columns; empty lines are skipped.
+
+    ``records`` are (line number, cells); chunks have ``n_rows`` rows (None: all). ``name`` and ``separator`` of cells
+    are for messages. Raises FormatError for a line with another number of cells.
+    """
     header: list[str] | None = None
     rows: list[list[Any]] = []
     columns: list[list[Any]] = []

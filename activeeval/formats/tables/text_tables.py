@@ -63,8 +63,8 @@ class TextsById:
 def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str] | None = None) -> TextsById:
     """Read the texts of some ids, or of all: .jsonl, .csv, .tsv (also compressed), .parquet, .xlsx, .ods or .json.
 
-    The table is read in chunks; of rows that are not requested only the ids stay in memory. A .tsv without names of
-    columns has those of a collection of MS MARCO: id and text, or id, url, title and text.
+    The table is read in chunks; of rows whose id is not ``wanted`` (None: all are) only the id stays in memory. A .tsv
+    without names of columns has those of a collection of MS MARCO: id and text, or id, url, title and text.
 
     Raises
     ------

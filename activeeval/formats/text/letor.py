@@ -163,7 +163,11 @@ def _read_parts(
     features: bool,
     is_guess: bool = False,
 ) -> tuple[list[_File], Floats] | None:
-    """Read all files' rows and features; None if `width` was a guess and too small."""
+    """Read all files' rows and features; None if `width` (number of features) was a guess and too small.
+
+    ``contents`` are the bytes of the files ``names``, with at most ``n_lines`` lines each. Returns the rows by file,
+    and the features of all, shape (n_rows, width).
+    """
     values = _room(sum(n_lines), width, sum(data.size for data in contents), names)
     parts: list[_File] = []
     n_rows = 0

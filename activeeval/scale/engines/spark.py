@@ -73,7 +73,7 @@ class _KeyRunner:
     sent: Any
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield a batch with the result for each key."""
+        """Yield a batch (number and result) for each row of ``batches``, which have a number and a pickled key."""
         import pyarrow
 
         shipped = self.sent if isinstance(self.sent, RemoteTask) else self.sent.value
