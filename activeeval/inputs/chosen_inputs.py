@@ -94,9 +94,9 @@ def known_of(choices: Choices, inputs: Inputs) -> tuple[Ints | None, tuple[Note 
 
 
 def all_known(inputs: Inputs, known: Ints | None, taught: Mapping[tuple[str, str], int]) -> Ints:
-    """Merge known grades with grades that only train the model (`taught`), shape (n_items,).
+    """Merge known grades with grades that only train the model (`taught`, by query and document), shape (n_items,).
 
-    An item with neither gets −1.
+    An item with neither gets −1; a known grade takes precedence.
     """
     pool = inputs.pool
     grades = np.full(pool.n_items, -1, dtype=np.int64) if known is None else known.copy()

@@ -151,6 +151,7 @@ def learned_weights(probs: Sequence[ArrayLike], grades: ArrayLike, queries: Arra
     probs : sequence of arrays of float, each of shape (n, n_grades)
         Out-of-fold probabilities of each model, as from `cross_fitted_probs`.
     grades : array of int, shape (n,)
+        The observed grade of every row.
     queries : array, shape (n,)
         The query of every row, in any order.
 

@@ -80,7 +80,7 @@ def best_grades(
 
 
 def _of_sum(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
-    """Fill in the unjudged grades that maximize an additive measure.
+    """Fill in the unjudged ones of `grades` (negative), shape (n_items,), such that an additive measure is largest.
 
     An unjudged item takes the grade of the largest gain; at a rank of negative discount that of the smallest.
     """

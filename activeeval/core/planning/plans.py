@@ -194,7 +194,7 @@ class SamplePlan:
         return [*notes, *self._unknown(), *self._scopes(confidence, scope)]
 
     def _unknown(self) -> list[Note]:
-        """Build the note about when half-widths become known, if no label has calibrated the model yet."""
+        """Build the note about the budget at which half-widths become known, if no label has checked the model yet."""
         plan = self.questions[0]
         budget, forecast = max(row.prospect.budget for row in plan.chosen), plan.forecasts[self.best]
         if not any(row.prospect.is_guess and row.prospect.of_pool > 0 for row in plan.chosen):

@@ -170,7 +170,7 @@ def _seconds(sheet: Sheet) -> Floats:
 
 
 def _kinds(sheet: Sheet, kind: str) -> list[str]:
-    """Read the kind of each row's judge: person or machine."""
+    """Read the kind of each row's judge, person or machine: ``kind`` if the cell is empty or there is no column."""
     if "judge_kind" not in sheet.columns:
         return [kind] * sheet.n_rows
     words = [word.strip().lower() or kind for word in sheet.words("judge_kind")]

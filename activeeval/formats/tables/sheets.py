@@ -55,7 +55,10 @@ class Sheet:
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def column(self, what: str, names: Sequence[str]) -> str:
-        """Find the first of `names` that is a column; raise FormatError if none is."""
+        """Find the first of `names` that is a column; raise FormatError if none is.
+
+        ``what`` is what the column holds, for the message.
+        """
         for name in names:
             if name in self.columns:
                 return name
@@ -75,7 +78,7 @@ class Sheet:
         return self.column(what, names)
 
     def error(self, row: int, name: str, problem: str) -> FormatError:
-        """Build the error about a cell."""
+        """Build the error about the cell in ``row`` (from 0) of the column ``name``."""
         if self.lines is not None:
             return FormatError(self.source, self.lines[row], f"column {name}: {problem}")
         return FormatError(self.source, None, f"row {row + 1}, column {name}: {problem}")
@@ -188,7 +191,10 @@ class Sheet:
         return grades
 
     def _number(self, row: int, name: str, value: Any, empty: float | None) -> float:
-        """Convert a cell to a float; raise FormatError if it is not a number."""
+        """Convert a cell to a float; raise FormatError, with its ``row`` and column ``name``, if it is not a number.
+
+        An empty cell becomes ``empty``; with None it is an error too.
+        """
         if is_empty(value):
             if empty is None:
                 self.fail(row, name, "is empty, expected a number")

@@ -146,7 +146,10 @@ class _TextColumn:
         self._n = 0
 
     def take(self, path: str, data: Bytes, spans: Ints, start: int) -> None:
-        """Store the texts of rows from row `start` on."""
+        """Store the texts of the rows from row ``start`` on; ``path`` is the file that an error names.
+
+        ``spans`` (n_rows, 2) are the first byte of each text in ``data`` and the one after its last.
+        """
         spans = spans[: max(self._n_most - start, 0)]
         check_lengths(path, data, spans)
         if self._starts is not None:
