@@ -38,8 +38,8 @@ ROUNDING = 1e-12
 """Values that differ by less than this share of the largest one are the same."""
 STRETCH = 1.0
 """Relative extension of the upper side of one ranking's interval, divided by the degrees of freedom, because with few
-dominant queries a low R̂ comes with a low V̂. Of 0, .5, 1 and 1.5 the least with which at most one in twenty cells of
-30 to 50 queries covers below .92 (168 cells of benchmarks/coverage_cells.py, one ranking, forest and uniform, 200
+dominant queries a low R̂ comes with a low V̂. Of 0, .5, 1 and 1.5 the least with which at most one in twenty cells of 30
+to 50 queries covers below .92 (168 cells of benchmarks/coverage_cells.py, one ranking, forest and uniform, 200
 repetitions: 7.7, 6.0, 4.8 and 2.4 %; upper ends lie below the true value in .025, .021, .018 and .015)."""
 _FARTHEST_EXPONENT = 500.0
 """Exponent beyond which an end equals the lowest or highest value in all digits."""
