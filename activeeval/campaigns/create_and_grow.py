@@ -173,6 +173,7 @@ def top_up(
     state = state_of(store, name)
     if len(state.rounds) > 1:
         raise StateError(f"campaign {name}: several rounds cannot be topped up: draw a further round")
+    # grades that were known when the sample was drawn must stay as they were
     topped_up = state.as_drawn.topped_up(budget, state.sample_id)
     texts = {} if texts_of is None else texts_of(topped_up)
     return topped_up, grow(store, name, topped_up, "topped up", texts, version=state.version + 1)
@@ -241,10 +242,12 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
     StateError
         If another process has stored this version already.
     """
+    # a further round has no earlier versions; a batch stores only its differences from the round's first version
     of_round = [] if reason == REDRAWN else rounds_of(store.samples(name))[-1]
     base = unpacked(of_round[0].payload, f"campaign {name}") if reason == BATCH else None
     digest, payload = sample.packed(base)
     row, units = SampleRow(version=version, digest=digest, payload=payload, reason=reason), store.units(name)
+    # numbers of units and blocks continue those of earlier rounds
     before = [unit for unit in units if not of_round or unit.version < of_round[0].version]
     offsets = (before[-1].number, before[-1].block) if before else (0, 0)
     new = _with_texts(_units(sample, version, texts, *offsets), units)
@@ -290,7 +293,7 @@ def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_
     n_units, n_blocks : int
         Units and blocks (parts of a sample) of earlier samples, after which the numbers continue.
     """
-    campaign, units, at = sample.campaign, [], 0
+    campaign, units, at = sample.campaign, [], 0  # at: index of the item in the columns of texts
     # with adaptive depth: only probabilities that are fixed before any label, so that the version alone verifies them
     probabilities = item_probabilities(campaign if campaign.paths is None else campaign.unjudged())
     for unit in campaign.planned[sample.n_before :]:

@@ -178,6 +178,7 @@ class CampaignDrawing:
         ActiveEvalError
             As for `draw_for`; InputError also if the name is taken or the sample cannot be judged by the rules.
         """
+        # surely: adaptive depth by small batches
         request = replace(request, surely=True, usual="off" if rules.strict_order else OF_CAMPAIGNS)
         drawn = draw_for(choices, request, progress=self.progress, say=self.say)
         if rules.strict_order and _would_follow(request, drawn):
@@ -198,8 +199,8 @@ class CampaignDrawing:
 
         Parameters
         ----------
-        choices, request
-            As for `new`; without measures, those of the first round. The request must have a budget.
+        choices, request : Choices, SampleRequest
+            Runs, scale and known grades; measures (by default those of the first round), method and a budget.
         by_clock : bool
             True to use measured judging times as costs of items and queries, if there are any.
 
@@ -302,7 +303,7 @@ def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Des
     ``labels`` are grades by (query, document); the budget is in mean items (1 is the cost of an average item).
     """
     method, beliefs = find_method(design.name), design.beliefs
-    model = {} if beliefs is None else beliefs.made_of
+    model = {} if beliefs is None else beliefs.made_of  # arguments of `Method.design` that describe the grade model
     chosen = method.looking(design.looks) if method.has_depths else method
     known = _grades_of_items(design, labels)
     return chosen.design(list(design.targets), **model, max_grade=design.max_grade, budget=budget, judged=known)

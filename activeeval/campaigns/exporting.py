@@ -79,6 +79,7 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     for unit in campaign.units:
         grades[list(unit.items)] = [graded.get((unit.query_id, doc), -1) for doc in unit.item_ids]
     rows = np.flatnonzero((grades >= 0) & ((known >= 0) | (block <= state.block)))
+    # the number of the policy in the file: 0 if an item has one judge
     method = 0 if state.campaign.judges_per_item == 1 else POLICIES.index(state.policy)
     queries, docs = pool.query_texts[pool.item_queries[rows]], pool.item_texts[rows]
     write_prels(Prels(queries, docs, grades[rows], np.full(rows.size, method, dtype=np.int64), probs[rows]), path)
@@ -93,7 +94,7 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _line(event: Event) -> str:
-    """Encode an event as a JSON line; empty fields become null."""
+    """Encode an event as a JSON line, without its idempotency key; empty fields become null."""
     values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "key"}
     record = {name: None if value in ("", {}) else value for name, value in values.items()}
     return json.dumps(record, ensure_ascii=False, sort_keys=True)
@@ -332,7 +333,7 @@ def _cell(text: str) -> Cell:
 def exported(
     store: Store, name: str, form: str, path: PathLike | None = None, as_of: int | None = None
 ) -> ExportResult:
-    """Export a campaign as `export` does; without a path, the result holds the text."""
+    """Write a campaign up to event ``as_of`` in a format of `FORMATS`; without a path, the result holds the text."""
     if path is not None:
         return export(store, name, form, path, as_of)
     with tempfile.TemporaryDirectory() as folder:

@@ -98,12 +98,7 @@ class ImportedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ImportResult(PrintableResult):
-    """Result of importing judgments.
-
-    Attributes
-    ----------
-    files : tuple of ImportedFile
-    """
+    """Result of importing judgments; ``files`` has the summary of each source."""
 
     files: tuple[ImportedFile, ...]
 
@@ -194,7 +189,11 @@ def read_files(
     keep_foreign: bool = False,
     machine_is_truth: bool = False,
 ) -> ParsedFiles:
-    """Parse and check files' judgments without storing them; arguments and errors as for `take_files`."""
+    """Parse and check the judgments of files without storing them; raise InputError as `take_files` does.
+
+    ``paths`` are files, or sources by name; ``judge`` gave the judgments that name no judge. ``keep_foreign`` keeps
+    those of items never drawn, ``machine_is_truth`` accepts grades of graders (LLMs or other models) as labels.
+    """
     campaign, units = store.campaign(name), store.units(name)
     drawn = _CampaignUnits([row.digest for row in store.samples(name)], units, campaign.max_grade)
     drawn.machine_is_truth = machine_is_truth
@@ -214,25 +213,25 @@ def read_files(
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
-    """Keep the answers (which begin with query and document) to items that were drawn, and judges with such answers."""
+    """Keep the answers (query, document, …) to items that were drawn, by judge; judges without any are left out."""
     drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
     in_sample = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
     return {who: answers for who, answers in in_sample.items() if answers}
 
 
 class _CampaignUnits:
-    """Data of a campaign for checking imports, and settings of the import.
-
-    ``samples`` are the ids of the sample's versions, ``docs`` the documents of each query that is judged as a whole,
-    ``units`` maps (query, document, block) to the number of the unit (items judged together), ``sources`` maps names to
-    sources (else a name is a path). ``of_machines`` counts graders' answers left out, by file.
-    """
+    """Data of a campaign for checking imports, and settings of the import."""
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
+        """Index the stored units (items judged together); ``samples`` are the ids of the sample's versions.
+
+        ``docs`` has the documents of each query that is judged as a whole; ``units`` maps (query, document, block) to
+        the number of the unit. ``max_grade`` is the largest grade, None if any is allowed.
+        """
         self.samples, self.max_grade = samples, max_grade
-        self.of_machines: dict[str, int] = {}
+        self.of_machines: dict[str, int] = {}  # number of answers of graders (models) left out, by file
         self.machine_is_truth = False
-        self.sources: Mapping[str, str | Judgments] = {}
+        self.sources: Mapping[str, str | Judgments] = {}  # sources by name; other names are paths
         self.docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
         self.units = {(u.query_id, place.doc_id, u.block): u.number for u in units for place in u.places}
         self.ids = {u.query_id for u in units}
@@ -250,9 +249,9 @@ class _CampaignUnits:
         )
 
     def query(self, place: str, named: str) -> str:
-        """Find the id of a query named by id or text, else return ``named``.
+        """Find the id of a query that is named by id or text, else return ``named``.
 
-        Raises InputError if a text is ambiguous.
+        Raises InputError, which begins with ``place`` (a line of the file), if a text is that of several queries.
         """
         meant = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
         if len(meant) > 1:

@@ -145,7 +145,7 @@ def status_as_of(state: CampaignState, seq: int) -> Status:
 
 
 def _status(state: CampaignState, free: int, in_hand: int) -> Status:
-    """Compute a campaign's progress; ``free`` and ``in_hand`` as in `Status`."""
+    """Compute a campaign's progress; ``free`` answers may be claimed, ``in_hand`` are expected from their judges."""
     return Status(
         progress=progress_of(state),
         free=free,
@@ -300,9 +300,12 @@ def estimates_of(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> Estimates:
-    """Estimate the answers to a campaign's questions, with notes.
+    """Estimate the answers to a campaign's questions from its complete blocks (parts of a sample), with notes.
 
-    Arguments and errors as for `activeeval.campaigns.state.answered`.
+    ``scope`` is "pool" (the pool's queries) or "population" (all queries that these are a sample of), ``kind`` of
+    interval is "t" or "group-sequential" (valid at the end of each block). By default the measures, questions and
+    contrasts (pairs of systems, "all" or "first") are the campaign's own. Raises StateError if no block is complete,
+    InputError if the sample does not support a question.
     """
     return Estimates.of(
         state.read,

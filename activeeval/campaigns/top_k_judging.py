@@ -117,9 +117,10 @@ class Comparing:
     """
 
     def __init__(self, store: Store, name: str, judge: str) -> None:
+        """Start a judge's session in the campaign ``name``; raise InputError if its items are graded."""
         self._store, self._name, self._judge = store, name, judge_name(judge)
         self._k = store.campaign(name).judging.of_ranks(f"campaign {name}: its items are graded, not compared").k
-        self._question: DocumentPair | None = None
+        self._question: DocumentPair | None = None  # the pair that is not answered yet
 
     @property
     def n_queries(self) -> int:
@@ -181,7 +182,11 @@ class Comparing:
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
-        """Submit an answer under the token of a claim, and forget the current pair. Arguments as for `_answer`."""
+        """Submit an answer under the token of a claim, and forget the current pair.
+
+        ``body`` is the content of the event: a preference, a discarded document or an undo. ``active_ms`` is the time
+        taken in milliseconds.
+        """
         judgment = JudgeAnswer(kind="preferred", body=body, active_ms=active_ms)
         done = self._store.submit(self._name, token, settling(self._store, self._name, token, judgment, self._k))
         self._question = None
@@ -190,6 +195,7 @@ class Comparing:
     def _last_settled(self) -> int | None:
         """Find the event of the query that this judge completed last by comparisons; None if none exists."""
         state = State.of(self._store.events(self._name))
+        # `preferences` has the (unit, judge) pairs with comparisons; a completed query has an order in its event's body
         settled = (event for event in state.standing if (event.unit, event.judge) in state.preferences)
         return max((event.seq for event in settled if event.judge == self._judge and event.body), default=None)
 

@@ -74,7 +74,7 @@ def summary(
     confidence : float
         Of the intervals.
     graders : sequence
-        Graders (LLMs or other models) to audit, as for `activeeval.inputs.grader_values.read_graders`.
+        Graders (LLMs or other models) to audit: paths of files, data frames, `Judgments` or `Grades`.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def _known(sample: DrawnSample) -> int:
 def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[BlockProgress]:
     """List the progress of each block (part of a sample), numbered through all samples.
 
-    ``readings`` are the estimates over time, as for `_design`.
+    ``readings`` are the estimates over time, which show when blocks were complete.
     """
     spent, ends, rows = spent_by_block(state), _complete_at(state, readings), list[BlockProgress]()
     units: dict[int, list[Unit]] = {}

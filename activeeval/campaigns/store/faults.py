@@ -65,12 +65,13 @@ class ConnectionFaults:
     """
 
     def __init__(self, place: str, is_repeatable: bool) -> None:
+        """Start without failures; ``place`` names the database, ``is_repeatable`` a transaction that may run twice."""
         self._place = place
         self._advice = (
             "try again, it is stored only once" if is_repeatable else "check what is stored before you try again"
         )
-        self._first: BaseException | None = None
-        self._in_commit: BaseException | None = None
+        self._first: BaseException | None = None  # first failure of a connection
+        self._in_commit: BaseException | None = None  # first failure during a commit
 
     def note(self, error: BaseException, *, in_commit: bool) -> None:
         """Record a connection failure.
