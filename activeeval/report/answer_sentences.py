@@ -349,6 +349,7 @@ def _places(finding: Answer) -> int:
     """Choose the number of decimals of an answer from the width of its interval."""
     half = (finding.high - finding.low) / 2
     has_width = math.isfinite(half) and half > 0
+    # an exactly known value: two digits of a hundredth of it are a thousandth
     alone = abs(finding.value) / (_FINE / 10 if half == 0 else 1)
     return places_of(finding.value, half if has_width else alone)
 

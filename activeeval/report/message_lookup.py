@@ -69,7 +69,7 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
     >>> text_of(Caution("note", "early", {"share": 0.5}))
     'an early reading, of 50% of the planned budget'
     """
-    if note.code == "input":
+    if note.code == "input":  # a note on input that an estimate carries: its code is one of the numbers
         rest = dict(note.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
     words = words_of(note.code)
@@ -155,6 +155,7 @@ class _Number:
             return all_of(int(self.value), spec.removeprefix("all "))
         if parts is None:
             text = format(self.value, spec)
+            # a rounded 0 has no sign; inf and nan keep theirs
             return text if any(digit in "123456789infa" for digit in text) else text.lstrip("+-")
         if not parts["form"]:
             return counted(self.value, parts["noun"])

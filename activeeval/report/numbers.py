@@ -91,6 +91,7 @@ def number(value: float | None, places: int, *, signed: bool = False) -> str:
         return "n/a"
     sign = "+" if signed else ""
     text = f"{value:{sign},.{places}f}"
+    # a rounded 0 has no sign; inf and nan keep theirs
     return (text if any(digit in "123456789infa" for digit in text) else text.lstrip("+-")).replace("-", "−")
 
 
