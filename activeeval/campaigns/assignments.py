@@ -56,7 +56,7 @@ class Desk(Protocol):
         Parameters
         ----------
         documents : sequence of str
-            As listed by `documents`.
+            Id of the item's document, or ids of the two documents of a pair, as `documents` lists them.
         grades : sequence of int
             Grade of each document.
         """

@@ -168,7 +168,7 @@ class Controls:
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
     def _repeated_for(self, judge: str, checks: Checks) -> Control | None:
-        """Build a control that repeats a graded item, chosen pseudorandomly; None if no item may be repeated."""
+        """Build a control that repeats a graded item, chosen pseudorandomly from ``checks``; None if none may be."""
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
@@ -306,6 +306,7 @@ def returned(judge: str, state: State, now: int) -> Event | None:
     if block != _block_of(first):
         return first if block is None or block > _block_of(first) else None
     deferred_at = {(event.unit, event.doc_id): event.seq for event in state.put_off if event.judge == judge}
+    # 0: an item that the judge has not deferred comes first
     before = min(deferred_at.get(place[:2], 0) for place in free if state.blocks[place[0]] == block)
     return first if first.seq < before else None
 

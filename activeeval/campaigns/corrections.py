@@ -95,6 +95,6 @@ def _last_grades(rounds: Sequence[DrawnSample]) -> tuple[Ints, NDArray[np.bool_]
     for sample in rounds:
         labels = sample.campaign.labels
         grades = np.where(labels.grades >= 0, labels.grades, grades)
-        grades[labels.items] = -1
+        grades[labels.items] = -1  # items whose differing grades all count
         settled[list(sample.campaign.settled)] = True
     return grades, settled

@@ -163,7 +163,8 @@ def top_up(
     Parameters
     ----------
     texts_of : callable, optional
-        Returns the texts of the extended sample's new items, in the form that `create` expects; by default none.
+        Returns the texts of the extended sample's new items, in their order, by column name ("query", "title", "text"
+        …); by default none.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def redraw(store: Store, name: str, sample: DrawnSample, texts: Texts | None = N
     sample : DrawnSample
         Drawn from the same pool with all labels of the campaign as known grades (`known_labels.labels_of`).
     texts : mapping of str to sequence of str, optional
-        Texts of the newly drawn items, as for `create`.
+        Texts of the newly drawn items, in their order, by column name ("query", "title", "text" …).
 
     Raises
     ------
@@ -233,7 +234,7 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
     reason : str
         "topped up", or `REDRAWN` for a further round (sample), or `BATCH` for items that follow from labels.
     texts : mapping of str to sequence of str
-        Texts of the newly drawn items, as for `create`.
+        Texts of the newly drawn items, in their order, by column name ("query", "title", "text" …).
     version : int
         Number of the new version: one more than that of the sample it extends.
 

@@ -54,7 +54,7 @@ def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
         np.array([grade for _, grade in judged], dtype=np.int64),
     )
     one_judge = state.campaign.judges_per_item == 1
-    write_qrels(rows, path, "0" if one_judge else state.policy)
+    write_qrels(rows, path, "0" if one_judge else state.policy)  # second column: how judges' grades were combined
     return [Note("judgments written", {"n": len(judged)}), *state.campaign.judging.about_labels]
 
 
@@ -72,7 +72,7 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
         )
     campaign = state.sample.campaign
     known, probs, pool = campaign.design.known, item_probabilities(campaign, state.level), campaign.design.pool
-    block = np.full(pool.n_items, state.n_blocks + 1)
+    block = np.full(pool.n_items, state.n_blocks + 1)  # items outside the sample have a block after the last
     for unit in campaign.units:
         block[list(unit.items)] = campaign.block_of(unit)
     graded, grades = grades_of(state), np.where(known >= 0, known, -1)
@@ -360,7 +360,7 @@ def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None
     StateError
         If the sample does not support the format yet.
     """
-    is_of_log = form in ("jsonl", "csv")
+    is_of_log = form in ("jsonl", "csv")  # needs no sample, which a campaign of comparisons lacks
     state = CampaignState.of(store, name).refresh(store, as_of) if is_of_log else state_of(store, name, as_of)
     content, *notes = FORMATS[form](state, store, path)
     notes += _beside(state, form, path)

@@ -303,9 +303,9 @@ def _answers(
 ) -> dict[str, list[Answer]]:
     """Parse a file of grades into answers by judge; for comparisons, a file of ranks.
 
-    ``judge`` gave the judgments that name none. A sheet's items without an answer are added to ``unjudged``. Raises
-    InputError if the file has no grades (or ranks) or only those of graders (models), names no judge, grades an item
-    twice, or has a grade above the largest.
+    ``drawn`` has the campaign's units and the settings of the import, ``judge`` gave the judgments that name none. A
+    sheet's items without an answer are added to ``unjudged``. Raises InputError if the file has no grades (or ranks) or
+    only those of graders (models), names no judge, grades an item twice, or has a grade above the largest.
     """
     judgments = drawn.read(path)
     if not judgments.is_of_grades:
@@ -349,7 +349,7 @@ def _answers(
 def _(
     judging: ByComparisons, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
-    """Parse a file of ranks into answers by judge, each the order of a query's documents; see `_answers`."""
+    """Parse a file of ranks into answers by judge (``judge`` where none is named), each the order of one query."""
     from activeeval.sampling.ranked_sheets import check_held
 
     judgments = drawn.read(path)
@@ -363,5 +363,5 @@ def _(
         check_held(path, query, truth, drawn.docs, judging.k)
         body = {part: list(names) for part, names in truth._asdict().items()}
         answer = JudgeAnswer(kind="judged", body=body).of_machine(path if who.is_machine else "")
-        answers.setdefault(name, []).append((query, WHOLE, answer, None, None))
+        answers.setdefault(name, []).append((query, WHOLE, answer, None, None))  # WHOLE: all documents of the query
     return answers

@@ -64,7 +64,8 @@ class LiveLog:
         n, third = campaign.judges_per_item, campaign.adjudicate
         self._store, self._name, self._lock = store, name, threading.Lock()
         self._state = State(judges_per_item=n, adjudicate=third, lease_s=campaign.lease_s)
-        self._last: Event | None = None  # last event that was applied
+        # last event that was applied
+        self._last: Event | None = None
 
     def look(self, ask: Callable[[State], T]) -> T:
         """Update the state with new events and return ``ask(state)``.
@@ -97,7 +98,8 @@ class LiveReading:
         self._precision: Precision | None = None
         self._computed_at: tuple[int, int] | None = None  # stage of judging for which the precision was computed
         self._computing: threading.Thread | None = None
-        self._quiet_status: Status | None = None  # status as of the last completed block or draw
+        # status as of the last completed block or draw
+        self._quiet_status: Status | None = None
 
     def look(self, ask: Callable[[CampaignState], T]) -> T:
         """Update the campaign's state with new events and return ``ask(state)``, under a lock."""

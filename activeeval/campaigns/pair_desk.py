@@ -134,6 +134,7 @@ class PairsDesk(PageDesk):
         ``event`` showed the control under the ``token``.
         """
         if not self.store.is_answered(self.name, token):
+            # the judge still holds the query of the repeated pair: answer under a claim of that query
             claimed = self.desk.claim(event.judge)
             if claimed is not None and claimed.unit == event.unit:
                 return self.desk.submit(claimed.token, judgment, f"token:{hashed(token)}")
@@ -184,6 +185,7 @@ class PairsDesk(PageDesk):
         posed = state.checks.posed.get(judge)
         events = state.preferences.get((unit, judge), [])
         if posed is not None and posed.unit == unit and _is_to_come(posed, events):
+            # the texts of a pair's documents are stored with its query
             return again(posed, ItemTexts(query_text="", text={}))
         is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0))
         return controls.swapped(judge, events, state.checks) if is_due else None

@@ -51,7 +51,8 @@ class CampaignState:
         self.rounds: list[DrawnSample] = []
         self._samples: dict[int, DrawnSample] = {}  # unpacked samples without judgments, by version
         self._versions: list[int] = []  # numbers of the versions drawn so far
-        self._n_before: list[int] = []  # for each round, number of units in the rounds before
+        # for each round, number of units in the rounds before
+        self._n_before: list[int] = []
 
     @classmethod
     def of(cls, store: Store, name: str) -> Self:
@@ -327,7 +328,8 @@ def answered(
     """Estimate the answers to a campaign's questions from its complete blocks (parts of a sample), with notes.
 
     ``scope`` is "pool" (the pool's queries) or "population" (all queries that these are a sample of), ``kind`` is "t"
-    or "group-sequential" (valid at the end of each block). By default the questions are the campaign's own.
+    or "group-sequential" (valid at the end of each block). By default measures, questions and contrasts (pairs of
+    systems, "all" or "first") are the campaign's own.
 
     Raises
     ------
@@ -363,5 +365,5 @@ def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
     if goals[0] != goals[1]:
         raise InputError("a further round must have the campaign's own questions and measures")
     campaigns = [*(each.campaign for each in state.rounds), sample.campaign]
-    check_rounds(campaigns, [None] * len(campaigns))
+    check_rounds(campaigns, [None] * len(campaigns))  # None: the first target of each round
     check_known((*state.rounds, sample))

@@ -279,7 +279,7 @@ def step_of(state: CampaignState, answers: Sequence[SampleAnswer], free: int | N
         Number of answers that may be claimed now; by default unknown.
     """
     seen = look(state)
-    if seen is not None and seen[1] <= seen[0]:
+    if seen is not None and seen[1] <= seen[0]:  # half-widths: the widest now, and the requested one
         return Step(kind="stop")
     if state.progress.waiting or state.goes_on:
         return Step(kind="judge" if state.goes_on or free != 0 else "wait")

@@ -335,7 +335,7 @@ def create_campaign(
     lease_s : int
         Seconds for which a claimed item is reserved for its judge.
     documents, queries : str, optional
-        Tables of the texts that judges read, as for `Sample.save`.
+        Files with the texts that judges read, by document id and by query id.
     rules
         `RuleOptions`: judges_per_item, adjudicate and strict_order.
 

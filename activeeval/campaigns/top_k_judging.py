@@ -120,7 +120,8 @@ class Comparing:
         """Start a judge's session in the campaign ``name``; raise InputError if its items are graded."""
         self._store, self._name, self._judge = store, name, judge_name(judge)
         self._k = store.campaign(name).judging.of_ranks(f"campaign {name}: its items are graded, not compared").k
-        self._question: DocumentPair | None = None  # the pair that is not answered yet
+        # the pair that is not answered yet
+        self._question: DocumentPair | None = None
 
     @property
     def n_queries(self) -> int:
@@ -237,6 +238,7 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
         If it is not an answer to this pair.
     """
     claimed = store.shown(name, token)
+    # the answers of the query up to the display of this pair
     events = store.events(name, claimed.seq, unit=claimed.unit)
     labelling, docs = _labelling(events, claimed.judge, k)
     body = dict(judgment.body)
@@ -251,6 +253,7 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
     _take(labelling, docs, body)
     if labelling.ask() is not None:
         return replace(judgment, body=body)
+    # if a comparison is a grader's (of an LLM or other model), its file also marks the resulting order
     settled = JudgeAnswer(kind="judged", body=truth_of(labelling, docs).parts)
     machines = (str(event_body.get(OF_MACHINE, "")) for event_body in (body, *(event.body for event in events)))
     return replace(judgment, body=body, settles=settled.of_machine(next(filter(None, machines), "")).body)
@@ -266,6 +269,7 @@ def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
     for event in events:
         by_unit.setdefault(event.unit, []).append(event)
     units = [unit for unit, who in sorted(state.preferences) if who == judge]
+    # query, comparisons of the judge, and document ids of each query that the judge began
     parts = [(by_unit[unit][0].query_id, *_labelling(by_unit[unit], judge, k)) for unit in units]
     return ComparisonOutcome(
         n_queries=len(state.blocks),

@@ -136,6 +136,7 @@ def _head(state: CampaignState) -> ProgressHeader:
 def _estimate(answer: SampleAnswer, confidence: float) -> CampaignEstimate:
     """Convert the estimate of a question to report values; its interval allows for items that cannot be judged."""
     low, high = answer.estimate.bounds(answer.interval)
+    # simultaneous interval: with this confidence all differences of a measure lie in theirs
     at_once = None if answer.shared is None else answer.estimate.bounds(answer.shared.interval)
     return CampaignEstimate(
         measure=answer.target.name,

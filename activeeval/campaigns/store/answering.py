@@ -60,7 +60,7 @@ def check_judgment(
             "this campaign has strict order: items cannot be deferred; judge it, or say why it cannot be judged"
         )
     check_text("reason", judgment.reason, most=MOST_OF_A_REASON)
-    canonical([dict(judgment.body), dict(judgment.settles)])
+    canonical([dict(judgment.body), dict(judgment.settles)])  # raises InputError if not JSON
     if judgment.kind == "preferred" and not judgment.body:
         raise InputError("preferred needs the pair and the preference, got nothing")
     if judgment.kind == "judged" and not set(judgment.body) - {OF_MACHINE, *BESIDE}:

@@ -75,7 +75,8 @@ class Database:
         # an export must not see part of a concurrent write
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._writer = _writer_of(self.path)
-        self._file_id: tuple[int, int] | None = None  # device and inode of the SQLite file when first used
+        # device and inode of the SQLite file when first used
+        self._file_id: tuple[int, int] | None = None
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in one read transaction on a consistent snapshot; return its result."""

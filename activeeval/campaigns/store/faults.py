@@ -71,7 +71,8 @@ class ConnectionFaults:
             "try again, it is stored only once" if is_repeatable else "check what is stored before you try again"
         )
         self._first: BaseException | None = None  # first failure of a connection
-        self._in_commit: BaseException | None = None  # first failure during a commit
+        # first failure during a commit
+        self._in_commit: BaseException | None = None
 
     def note(self, error: BaseException, *, in_commit: bool) -> None:
         """Record a connection failure.
@@ -126,6 +127,7 @@ def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[Act
     if isinstance(error, exc.TimeoutError):
         return StateError, "all connections have been busy for {wait:g} s; " + _UNWRITTEN + ", try again"
     if is_sqlite:
+        # entries: a part of SQLite's message, error class, template
         kinds = (entry[1:] for entry in _SQLITE if entry[0] in text.lower())
         return next(kinds, (StateError, "{text}"))
     if isinstance(error, exc.OperationalError) and not sqlstate(error):

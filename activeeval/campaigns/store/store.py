@@ -110,7 +110,7 @@ class Store(PastAnswers):
         """
 
         def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> int:
-            timed = replace(campaign, created_at=self._now(connection))
+            timed = replace(campaign, created_at=self._now(connection))  # the time of the new events
             return samples.grow(connection, campaign_id, timed, sample, units, ended)
 
         return self._write(name, work)

@@ -293,6 +293,7 @@ def _sqlite_triggers() -> None:
         refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
         for verb in ("UPDATE", "DELETE"):
             op.execute(f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {refuse}")
+        # REPLACE deletes the old row without firing the trigger on DELETE: refuse a row with the key of another
         same = (" AND ".join(f"{c} = NEW.{c}" for c in key.split(", ")) for key in keys)
         there = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE {condition})" for condition in same)
         op.execute(f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} WHEN {there} {refuse}")
