@@ -38,7 +38,8 @@ class Connection(HttpToolsProtocol):
         self._in_body = False  # True between the head and the end of a request
         self._is_refused = False  # True once a refusal was sent: further input is ignored
         self._head_timer: TimerHandle | None = None  # refuses a head that takes too long
-        self._write_timer: TimerHandle | None = None  # closes the connection if the client does not read
+        # closes the connection if the client does not read
+        self._write_timer: TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Accept a connection; if there are too many, close the one for which the server has waited longest."""
