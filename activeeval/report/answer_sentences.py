@@ -183,7 +183,7 @@ def table_width(rows: Sequence[Mapping[str, str]]) -> int:
 
 
 def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) -> list[dict[str, str]]:
-    """Build rows with names as long as a table of `width` characters allows.
+    """Build rows with names as long as a table of `width` characters allows, with the shortest names if none fits.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) 
         Maps a maximal length of names to the rows.
     """
     rows: list[dict[str, str]] = []
-    for longest in _NAME_LENGTHS:
+    for longest in _NAME_LENGTHS:  # in decreasing order
         rows = rows_of(longest)
         if table_width(rows) <= width:
             break

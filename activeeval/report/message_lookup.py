@@ -99,7 +99,7 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
 
 
 def worded(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> MessageText:
-    """Convert a caution, or a note (which has the lowest level), to a MessageText; `written` as in `text_of`."""
+    """Convert a caution, or a note (of the lowest level), to a MessageText; `written` formats parameters' names."""
     level = note.level if isinstance(note, Caution) else "note"
     numbers = {name: _plain(value) for name, value in note.numbers.items()}
     return MessageText(level=level, code=note.code, text=text_of(note, written), numbers=numbers)
@@ -160,6 +160,7 @@ class _Number:
         if not parts["form"]:
             return counted(self.value, parts["noun"])
         text = format(self.value, parts["form"])
+        # the noun agrees with the rounded number that is shown
         return f"{text} {counted(1 if text == '1' else 2, parts['noun']).partition(' ')[2]}"
 
 

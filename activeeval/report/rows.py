@@ -182,8 +182,9 @@ def _half_width(half: float) -> str:
 def _plain_row(
     plan: QuestionPlan, planned: PlannedRow, confidence: float, price: Price | None, *, of_several: bool
 ) -> dict[str, str]:
-    """Build the row of one method and budget, with half-widths at a `confidence`.
+    """Build the row of one method and budget (``planned``), with half-widths at a `confidence`.
 
+    The column "random queries" has the half-width of as many judgments of random queries, each completely judged.
     `of_several` adds measure and question.
     """
     prospect, power = planned.prospect, plan.power(planned.prospect)
