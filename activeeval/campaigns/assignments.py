@@ -21,12 +21,14 @@ class Desk(Protocol):
         """Give a judge the next item or pair to judge; None if nothing is left for this judge."""
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-        """Store a judge's answer to the item that was claimed with a token; see `Store.submit`.
+        """Store a judge's answer to the item that was claimed with a token; return the stored event.
 
         Parameters
         ----------
         token : str
             Identifies the claim (from `claim`).
+        judgment : JudgeAnswer
+            A grade, a preference for one of two documents, a deferral, or that the item cannot be judged.
         key : str, optional
             Idempotency key: a second call with the same key returns the stored answer. By default derived from the
             token.
@@ -54,7 +56,7 @@ class Desk(Protocol):
         Parameters
         ----------
         documents : sequence of str
-            As listed by `documents`.
+            Id of the item's document, or ids of the two documents of a pair, as `documents` lists them.
         grades : sequence of int
             Grade of each document.
         """
@@ -82,16 +84,21 @@ class Grading(Desk):
         return self.store.claim(self.name, judge, by_query=self.by_query)
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-        """Store a judge's answer to one item; arguments as for `Desk.submit`.
+        """Store a judge's grade (or deferral, or reason for no grade) of the item claimed with a token.
 
-        Raise InputError if it is a preference.
+        Sending the same ``key`` again returns the stored answer; by default it follows from the token. Raise InputError
+        if the answer is a preference between two documents.
         """
         return self.store.submit(self.name, token, self._checked(judgment), key)
 
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store an answer and claim the judge's next item in one transaction; see `Desk.submit_and_claim`."""
+        """Store the answer to the item claimed with a token, and claim the judge's next item, in one transaction.
+
+        Sending the same ``key`` again returns the stored answer. Return the acknowledgment, and the next claim (None if
+        nothing is left for this judge).
+        """
         judgment = self._checked(judgment)
         return self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
 
@@ -133,9 +140,8 @@ class AdaptiveGrading(Grading):
     ) -> tuple[Acknowledged, ItemClaim | None]:
         """Store an answer and claim the judge's next item; draw more items if none is open.
 
+        ``token`` identifies the claim that is answered; sending the same ``key`` again returns the stored answer.
         Return the acknowledgment, and the next claim (None if nothing is left for this judge).
-
-        Arguments as for `Desk.submit`.
         """
         judgment = self._checked(judgment)
         done, item = self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
@@ -168,9 +174,10 @@ class Comparisons(Desk):
         return None if question is None else question.claimed
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-        """Store a judge's answer to a pair; arguments as for `Desk.submit`.
+        """Store a judge's answer to the pair of documents claimed with a token.
 
-        If the answer determines the top k documents of the query, their order is stored with it.
+        Sending the same ``key`` again returns the stored answer; by default it follows from the token. If the answer
+        determines the top k documents of the query, their order is stored with it.
 
         Raises
         ------
@@ -188,7 +195,10 @@ class Comparisons(Desk):
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store an answer, then claim the next pair, which depends on this answer; see `Desk.submit_and_claim`."""
+        """Store the answer to the pair claimed with a token, then claim the next pair, which depends on this answer.
+
+        Return the acknowledgment, and the next claim (None if nothing is left for this judge).
+        """
         done = self.submit(token, judgment, key)
         return done, self.claim(done.event.judge)
 
@@ -202,7 +212,7 @@ class Comparisons(Desk):
         ``documents`` and ``grades`` have two entries each, in the same order.
         """
         first, second = grades
-        preferred = None if first == second else documents[first < second]
+        preferred = None if first == second else documents[first < second]  # True is index 1
         return JudgeAnswer(kind="preferred", body={"what": "compared", "preferred": preferred})
 
 

@@ -100,12 +100,13 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
         choose = partial(_chosen, judges=judges, lease=lease)
         replaced = _on_sheets(store, name, plan.paths)
         lent, until = store.lend(name, judges, choose, lease.seconds, replaced)
+        # adaptive depth: labels may lead to further items, which are drawn only now
         while not lent and state.campaign.follows_labels and draw_further(store, name):
             lent, until = store.lend(name, judges, choose, lease.seconds)
         if not lent:
             raise InputError(f"campaign {name}: {_nothing_free(store, name, plan.judges, lease)}")
         try:
-            sizes = [
+            contents = [  # number of items and their lowest block, for each sheet
                 _write_lent(store, name, path, files, judge, [place for place, holder in lent if holder == judge], plan)
                 for path, judge in zip(plan.paths, judges, strict=True)
             ]
@@ -115,7 +116,7 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
     as_of = store.last_seq(name)
     return [
         WrittenSheet(sheet=path, judge=judge or None, items=n, block=block, as_of=as_of, until=until)
-        for path, judge, (n, block) in zip(plan.paths, judges, sizes, strict=True)
+        for path, judge, (n, block) in zip(plan.paths, judges, contents, strict=True)
     ]
 
 
@@ -176,14 +177,16 @@ def _chosen(opened: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) ->
     """
     waiting = [place for place in opened if any(judge not in place.judges for judge in judges)]
     lowest = min((place.block for place in waiting), default=0)
-    free: dict[tuple[int, int, str], list[OpenPlace]] = {}
+    free: dict[tuple[int, int, str], list[OpenPlace]] = {}  # of an item: several if it needs several judges
     for place in waiting:
         if place.is_free and (lease.ahead or place.block == lowest):
             free.setdefault((place.block, place.unit, place.doc_id), []).append(place)
-    first: dict[tuple[int, str], int] = {}
+    first_units: dict[tuple[int, str], int] = {}  # items of a query stay together, at the place of its first unit
     for (block, unit, _), places in free.items():
-        first.setdefault((block, places[0].query_id), unit)
-    items = sorted(free.values(), key=lambda places: (places[0].block, first[places[0].block, places[0].query_id]))
+        first_units.setdefault((block, places[0].query_id), unit)
+    items = sorted(
+        free.values(), key=lambda places: (places[0].block, first_units[places[0].block, places[0].query_id])
+    )
     wanted = [Item(places[0].block, places[0].query_id, len(places), places[0].judges) for places in items]
     assigned = [
         (place, judge)

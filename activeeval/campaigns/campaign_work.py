@@ -193,8 +193,9 @@ class CampaignWork(StoreHandle):
         Parameters
         ----------
         runs, measure, asked
-            Runs, measures and further options of `activeeval.sample`, for the same pool; by default the campaign's
-            measures and questions. ``documents`` and ``queries`` as for `top_up`.
+            Runs to compare (paths, dicts or frames), measures, and further options of `activeeval.sample`, for the same
+            pool; by default the campaign's measures and questions. ``documents`` and ``queries`` are tables of the
+            texts that judges read.
         by_clock : bool, optional
             True to use the measured judging times as costs of items and queries, where they exist; by default True
             unless ``cost`` or ``overhead`` is given.
@@ -208,6 +209,7 @@ class CampaignWork(StoreHandle):
         """
         options: dict[str, Any] = {**asked}
         texts = {name: options.pop(name, None) for name in ("documents", "queries")}
+        # `requested` needs a measure: without any, "DCG" stands in and is removed again
         is_asked = not (measure is None or (isinstance(measure, (str, tuple, list)) and not measure))
         choices, request = requested(runs, measure if is_asked else "DCG", **options)
         request = request if is_asked else replace(request, measures=())
@@ -325,7 +327,7 @@ def list_campaigns(url: Any) -> list[str]:
     Parameters
     ----------
     url : path or str
-        The store, as for `open_campaign`.
+        A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
 
     Raises
     ------

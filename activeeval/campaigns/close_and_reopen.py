@@ -27,6 +27,7 @@ def close(store: Store, name: str) -> int:
     StateError
         If no assignment is free.
     """
+    # checked out to no judge for 100 years: no other judge can get these items
     chosen, _ = store.lend(name, [], _all_free, _FOREVER_S)
     if not chosen:
         raise StateError(f"campaign {name}: no item is open, so there is nothing to close")
@@ -51,7 +52,7 @@ def reopen(store: Store, name: str) -> int:
         closed[:] = [place for place in open_places if not place.judge and (place.lease_until or 0) > now + _FAR_US]
         return []
 
-    store.lend(name, [], look, 1)
+    store.lend(name, [], look, 1)  # only lists the open assignments: `look` chooses none to check out
     if not closed:
         raise StateError(f"campaign {name}: it is not closed")
     store.take_back(name, [(place, "") for place in closed], OPENED)

@@ -57,6 +57,7 @@ class Controls:
     secret: str = ""
 
     def __post_init__(self) -> None:
+        """Raise InputError if the rate of controls is not in (0, 0.5] or a known item lacks an id."""
         if not 0 < self.rate <= MOST_RATE:
             raise InputError(f"controls must be more than 0 % and at most 50 %, got {self.rate:.3g}", field="controls")
         views = [known.item for known in self.known]
@@ -87,6 +88,7 @@ class Controls:
         n_said, waiting = state.checks.n_said.get(judge, 0), Counter(state.n_waiting)
         waiting += Counter(map(_block_of, state.checks.put_off.get(judge, {}).values()))
         known, repeated = self._known_to(judge, state.checks), self._graded_by(judge, state.checks)
+        # answers that may be repeated; negative: answers still missing before one may be
         spare = len(self._fresh(judge, repeated, state.checks)) or min(0, len(repeated) - APART)
         left = left_of(waiting)
         in_block, in_all = (self.seen(judge, n_said, n, len(known), spare) for n in (left.in_block, left.in_all))
@@ -104,7 +106,8 @@ class Controls:
     def seen(self, judge: str, n_said: int, n: int, n_known: int, n_spare: int) -> int:
         """Count the answers that a judge must give until ``n`` of them are to ordinary items, not to controls.
 
-        If a control is due and none is available, an ordinary item is shown.
+        If a control is due and none is available, an ordinary item is shown. Once two earlier answers may be repeated,
+        a control is always available, and the rest is counted in one step.
 
         Parameters
         ----------
@@ -165,7 +168,7 @@ class Controls:
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
     def _repeated_for(self, judge: str, checks: Checks) -> Control | None:
-        """Build a control that repeats a graded item, chosen pseudorandomly; None if no item may be repeated."""
+        """Build a control that repeats a graded item, chosen pseudorandomly from ``checks``; None if none may be."""
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
@@ -207,13 +210,16 @@ class Controls:
         """
         events, n_said = state.preferences.get((unit, judge), []), state.checks.n_said.get(judge, 0)
         if any(event.body.get("what") == "undone" for event in events):
-            return n
+            return n  # after an undo no pair of the query is repeated
         n_compared = sum(event.body.get("what") == "compared" for event in events)
         n_spare = len(swappable(judge, events, state.checks)) or min(0, n_compared - SWAP_APART)
         return self.seen(judge, n_said, n, 0, n_spare)
 
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
-        """Count the answers until ``n`` of them are not to controls, if a control is available whenever one is due."""
+        """Count the answers after the first ``n_said`` until ``n`` of them are not to controls.
+
+        A control (item that checks the judge) is assumed to be available whenever one is due.
+        """
         total, before = n, self.n_until(judge, n_said)
         while (enough := n + self.n_until(judge, n_said + total) - before) > total:
             total = enough
@@ -236,9 +242,9 @@ def checked(state: State, events: Sequence[Event]) -> JudgeChecks:
 def controlled(checks: Checks) -> list[ControlScore]:
     """Score each judge's answers to controls (items that check the judge), by judge and kind of control."""
     by_kind: dict[tuple[str, str], list[Event]] = {}
-    for (judge, _), event in checks.answers.items():
+    for (judge, _key_of_item), event in checks.answers.items():
         by_kind.setdefault((judge, str(event.body["what"])), []).append(event)
-    return [_controlled(*named, events) for named, events in sorted(by_kind.items())]
+    return [_controlled(judge, what, events) for (judge, what), events in sorted(by_kind.items())]
 
 
 def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
@@ -294,12 +300,14 @@ def returned(judge: str, state: State, now: int) -> Event | None:
     if not put_off:
         return None
     first = put_off[0]
+    # places are keys of assignments: unit, document, and number among the item's judgments
     free = [place for place, slot in state.assignments.items() if _can_have(judge, place[:2], slot, state, now)]
     block = min((state.blocks[unit] for unit, *_ in free), default=None)
     if block != _block_of(first):
         return first if block is None or block > _block_of(first) else None
-    laters = {(event.unit, event.doc_id): event.seq for event in state.put_off if event.judge == judge}
-    before = min(laters.get(place[:2], 0) for place in free if state.blocks[place[0]] == block)
+    deferred_at = {(event.unit, event.doc_id): event.seq for event in state.put_off if event.judge == judge}
+    # 0: an item that the judge has not deferred comes first
+    before = min(deferred_at.get(place[:2], 0) for place in free if state.blocks[place[0]] == block)
     return first if first.seq < before else None
 
 

@@ -69,6 +69,7 @@ def asked_again(rounds: Sequence[DrawnSample]) -> int:
     n, later = 0, set[int]()
     for sample in reversed(rounds):
         campaign = sample.campaign
+        # settled items have a grade, or cannot be judged (grade below 0)
         n += sum(campaign.grades[item] < 0 for item in campaign.settled & later)
         later |= {item for unit in campaign.units for item in unit.items}
     return int(n)
@@ -94,6 +95,6 @@ def _last_grades(rounds: Sequence[DrawnSample]) -> tuple[Ints, NDArray[np.bool_]
     for sample in rounds:
         labels = sample.campaign.labels
         grades = np.where(labels.grades >= 0, labels.grades, grades)
-        grades[labels.items] = -1
+        grades[labels.items] = -1  # items whose differing grades all count
         settled[list(sample.campaign.settled)] = True
     return grades, settled

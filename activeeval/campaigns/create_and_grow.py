@@ -163,7 +163,8 @@ def top_up(
     Parameters
     ----------
     texts_of : callable, optional
-        Returns the texts of the extended sample's new items, in the form that `create` expects; by default none.
+        Returns the texts of the extended sample's new items, in their order, by column name ("query", "title", "text"
+        …); by default none.
 
     Raises
     ------
@@ -173,6 +174,7 @@ def top_up(
     state = state_of(store, name)
     if len(state.rounds) > 1:
         raise StateError(f"campaign {name}: several rounds cannot be topped up: draw a further round")
+    # grades that were known when the sample was drawn must stay as they were
     topped_up = state.as_drawn.topped_up(budget, state.sample_id)
     texts = {} if texts_of is None else texts_of(topped_up)
     return topped_up, grow(store, name, topped_up, "topped up", texts, version=state.version + 1)
@@ -186,7 +188,7 @@ def redraw(store: Store, name: str, sample: DrawnSample, texts: Texts | None = N
     sample : DrawnSample
         Drawn from the same pool with all labels of the campaign as known grades (`known_labels.labels_of`).
     texts : mapping of str to sequence of str, optional
-        Texts of the newly drawn items, as for `create`.
+        Texts of the newly drawn items, in their order, by column name ("query", "title", "text" …).
 
     Raises
     ------
@@ -232,7 +234,7 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
     reason : str
         "topped up", or `REDRAWN` for a further round (sample), or `BATCH` for items that follow from labels.
     texts : mapping of str to sequence of str
-        Texts of the newly drawn items, as for `create`.
+        Texts of the newly drawn items, in their order, by column name ("query", "title", "text" …).
     version : int
         Number of the new version: one more than that of the sample it extends.
 
@@ -241,10 +243,12 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
     StateError
         If another process has stored this version already.
     """
+    # a further round has no earlier versions; a batch stores only its differences from the round's first version
     of_round = [] if reason == REDRAWN else rounds_of(store.samples(name))[-1]
     base = unpacked(of_round[0].payload, f"campaign {name}") if reason == BATCH else None
     digest, payload = sample.packed(base)
     row, units = SampleRow(version=version, digest=digest, payload=payload, reason=reason), store.units(name)
+    # numbers of units and blocks continue those of earlier rounds
     before = [unit for unit in units if not of_round or unit.version < of_round[0].version]
     offsets = (before[-1].number, before[-1].block) if before else (0, 0)
     new = _with_texts(_units(sample, version, texts, *offsets), units)
@@ -290,7 +294,7 @@ def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_
     n_units, n_blocks : int
         Units and blocks (parts of a sample) of earlier samples, after which the numbers continue.
     """
-    campaign, units, at = sample.campaign, [], 0
+    campaign, units, at = sample.campaign, [], 0  # at: index of the item in the columns of texts
     # with adaptive depth: only probabilities that are fixed before any label, so that the version alone verifies them
     probabilities = item_probabilities(campaign if campaign.paths is None else campaign.unjudged())
     for unit in campaign.planned[sample.n_before :]:

@@ -105,6 +105,7 @@ def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event
     spans: dict[Pair, LabelEffect] = {}
     for sample in state.read if state.block else []:
         campaign = sample.campaign
+        # the items of complete blocks, which the estimate uses
         used = set(campaign.design.order.items[campaign.selection.places].tolist())
         grades: dict[int, list[int]] = {}
         pairs: dict[int, Pair] = {}

@@ -176,8 +176,9 @@ class CampaignDrawing:
         Raises
         ------
         ActiveEvalError
-            As for `draw_for`; InputError also if the name is taken or the sample cannot be judged by the rules.
+            If a file or a choice is not valid, the name is taken, or the sample cannot be judged by the rules.
         """
+        # surely: adaptive depth by small batches
         request = replace(request, surely=True, usual="off" if rules.strict_order else OF_CAMPAIGNS)
         drawn = draw_for(choices, request, progress=self.progress, say=self.say)
         if rules.strict_order and _would_follow(request, drawn):
@@ -198,16 +199,16 @@ class CampaignDrawing:
 
         Parameters
         ----------
-        choices, request
-            As for `new`; without measures, those of the first round. The request must have a budget.
+        choices, request : Choices, SampleRequest
+            Runs, scale and known grades; measures (by default those of the first round), method and a budget.
         by_clock : bool
             True to use measured judging times as costs of items and queries, if there are any.
 
         Raises
         ------
         ActiveEvalError
-            As for `draw_for`. StateError if an item waits. InputError if the round has other questions, another scale
-            or a goal in place of a budget.
+            If a file or a choice is not valid. StateError if an item waits. InputError if the round has other
+            questions, another scale or a goal in place of a budget.
         """
         for goal in ("half_width", "difference", "segments"):
             if getattr(request, goal) not in (None, ()):
@@ -220,6 +221,7 @@ class CampaignDrawing:
                 request = _asked_before(request, state_of(store, self.name).rounds[0])
             row = store.campaign(self.name)
             config = row.config
+            # a campaign of graded items, not of comparisons (top_k), keeps its scale
             if row.max_grade is not None and config.get("top_k") is None:
                 if choices.max_grade not in (None, row.max_grade):
                     problem = f"`max_grade`: the scale of campaign {self.name} goes up to {row.max_grade}"
@@ -232,6 +234,7 @@ class CampaignDrawing:
                 choices = replace(choices, cost=measured.costs, overhead=measured.overhead)
             known = known_of(store, self.name, f"campaign {self.name}")
         if choices.queries is None and choices.traffic is None and "queries" in text_files:
+            # the table may also say how its queries were drawn from a log
             choices = replace(choices, queries=drawn_among(text_files["queries"].path))
         choices = replace(choices, judged=(*choices.judged, known))
         request = replace(request, surely=True, adaptive_depth=request.adaptive_depth or _looks_before(request, config))
@@ -302,8 +305,8 @@ def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Des
     ``labels`` are grades by (query, document); the budget is in mean items (1 is the cost of an average item).
     """
     method, beliefs = find_method(design.name), design.beliefs
-    model = {} if beliefs is None else beliefs.made_of
-    chosen = method.looking(design.looks) if method.has_depths else method
+    model = {} if beliefs is None else beliefs.made_of  # arguments of `Method.design` that describe the grade model
+    chosen = method.looking(design.looks) if method.has_depths else method  # with the same adaptive depth
     known = _grades_of_items(design, labels)
     return chosen.design(list(design.targets), **model, max_grade=design.max_grade, budget=budget, judged=known)
 

@@ -50,7 +50,7 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Cam
     confidence : float
         Of the intervals, as 0.95.
     """
-    past, moments = state.before(), list[CampaignReading]()
+    past, moments = state.before(), list[CampaignReading]()  # the state before all events, moved forward below
     for seq in sorted({*state.state.complete_at.values(), state.as_of}):
         past.follow(state.log[past.as_of : seq])
         if past.batch and moments and past.block == moments[-1].block and seq < state.as_of:
@@ -64,7 +64,8 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Cam
 def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignReading | None:
     """Compute the estimates as of a campaign state; None if no estimate is possible yet.
 
-    Arguments as for `readings_of`.
+    ``scope`` is "pool" (estimates for the pool's queries) or "population" (for all queries that these are a sample of),
+    ``confidence`` that of the intervals, as 0.95.
     """
     try:
         answers, _ = answered(state, scope=scope, confidence=confidence)

@@ -54,7 +54,7 @@ def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
         np.array([grade for _, grade in judged], dtype=np.int64),
     )
     one_judge = state.campaign.judges_per_item == 1
-    write_qrels(rows, path, "0" if one_judge else state.policy)
+    write_qrels(rows, path, "0" if one_judge else state.policy)  # second column: how judges' grades were combined
     return [Note("judgments written", {"n": len(judged)}), *state.campaign.judging.about_labels]
 
 
@@ -72,13 +72,14 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
         )
     campaign = state.sample.campaign
     known, probs, pool = campaign.design.known, item_probabilities(campaign, state.level), campaign.design.pool
-    block = np.full(pool.n_items, state.n_blocks + 1)
+    block = np.full(pool.n_items, state.n_blocks + 1)  # items outside the sample have a block after the last
     for unit in campaign.units:
         block[list(unit.items)] = campaign.block_of(unit)
     graded, grades = grades_of(state), np.where(known >= 0, known, -1)
     for unit in campaign.units:
         grades[list(unit.items)] = [graded.get((unit.query_id, doc), -1) for doc in unit.item_ids]
     rows = np.flatnonzero((grades >= 0) & ((known >= 0) | (block <= state.block)))
+    # the number of the policy in the file: 0 if an item has one judge
     method = 0 if state.campaign.judges_per_item == 1 else POLICIES.index(state.policy)
     queries, docs = pool.query_texts[pool.item_queries[rows]], pool.item_texts[rows]
     write_prels(Prels(queries, docs, grades[rows], np.full(rows.size, method, dtype=np.int64), probs[rows]), path)
@@ -93,7 +94,7 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _line(event: Event) -> str:
-    """Encode an event as a JSON line; empty fields become null."""
+    """Encode an event as a JSON line, without its idempotency key; empty fields become null."""
     values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "key"}
     record = {name: None if value in ("", {}) else value for name, value in values.items()}
     return json.dumps(record, ensure_ascii=False, sort_keys=True)
@@ -332,7 +333,7 @@ def _cell(text: str) -> Cell:
 def exported(
     store: Store, name: str, form: str, path: PathLike | None = None, as_of: int | None = None
 ) -> ExportResult:
-    """Export a campaign as `export` does; without a path, the result holds the text."""
+    """Write a campaign up to event ``as_of`` in a format of `FORMATS`; without a path, the result holds the text."""
     if path is not None:
         return export(store, name, form, path, as_of)
     with tempfile.TemporaryDirectory() as folder:
@@ -359,7 +360,7 @@ def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None
     StateError
         If the sample does not support the format yet.
     """
-    is_of_log = form in ("jsonl", "csv")
+    is_of_log = form in ("jsonl", "csv")  # needs no sample, which a campaign of comparisons lacks
     state = CampaignState.of(store, name).refresh(store, as_of) if is_of_log else state_of(store, name, as_of)
     content, *notes = FORMATS[form](state, store, path)
     notes += _beside(state, form, path)

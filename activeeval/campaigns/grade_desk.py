@@ -52,6 +52,7 @@ class PageDesk:
     reading: LiveReading = field(init=False)
 
     def __post_init__(self) -> None:
+        """Begin to follow the campaign's log, and its estimates."""
         self.log, self.reading = LiveLog(self.store, self.name), LiveReading(self.store, self.name)
 
     @property
@@ -109,7 +110,7 @@ class PageDesk:
 class JudgesDesk(PageDesk):
     """Judging page for grades.
 
-    The other parameters are those of `PageDesk`.
+    The other parameters are those of `PageDesk`: the store, the campaign's name, and controls that check judges.
 
     Parameters
     ----------
@@ -127,6 +128,7 @@ class JudgesDesk(PageDesk):
     _heads: dict[_PlaceOfItem, tuple[str, str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Complete the names of grades; raise InputError if a named grade is not on the scale."""
         PageDesk.__post_init__(self)  # not super(): a dataclass with slots replaces the class
         campaign = self.store.campaign(self.name)
         if campaign.max_grade is None or campaign.judging.is_whole:
@@ -152,10 +154,8 @@ class JudgesDesk(PageDesk):
         ----------
         event : Event
             Event in which the item was shown under the token (`event_of`).
-        token : str
-            Token of the claim.
-        reply : Reply
-            The page's reply.
+        token, reply : str, Reply
+            Token of the claim, and the reply that the page sent.
         goes_on : bool
             True to claim the next item as well.
 
@@ -193,7 +193,7 @@ class JudgesDesk(PageDesk):
         Raises InputError if that is not an answer of the judge or the reply is not valid, StateError if it was
         replaced.
         """
-        judgment = reply.said(0)
+        judgment = reply.said(0)  # without the page's times: the item was shown long ago
         same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
         contents = [(event.seq, event.grade, event.reason, event.note) for event in same]
         if contents == [(seq, judgment.grade, judgment.reason, reply.note)]:
@@ -283,7 +283,7 @@ class JudgesDesk(PageDesk):
     def _view(self, judge: str, claimed: ItemClaim | None) -> JudgingView:
         """Build a judge's page for a claimed item, or for no item (None)."""
         campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
-        left, seen, answers = self.log.look(
+        left, left_as_seen, answers = self.log.look(
             lambda state: (
                 left_in(state),
                 left_in(state) if controls is None else controls.left(name, state),
@@ -300,7 +300,7 @@ class JudgesDesk(PageDesk):
             lease_s=campaign.lease_s,
             can_put_off=not campaign.strict_order,
             grades=self.grades,
-            left=seen,
+            left=left_as_seen,
             pace_s=statistics.median(timed) if timed else None,
             precision=self.reading.precision(left),
             is_closed=claimed is None and self.is_closed,
@@ -361,7 +361,7 @@ def _place_of(event: Event) -> _PlaceOfItem:
 
 
 def _is_reclaimed(done: Acknowledged) -> bool:
-    """Check whether an answer was stored as late because the same judge had been shown the same item again."""
+    """Check whether an answer is kept as late because the same judge had been shown the same item again before it."""
     return done.event.kind == "late" and done.event.reason == RECLAIMED and not done.is_repeated
 
 

@@ -27,9 +27,10 @@ def audit_of(
     ----------
     state : CampaignState
         The campaign as of an event.
-    graders, measures, questions
-        Graders with their grades, and what to estimate; as for `activeeval.graders.audit.audit_judged`. By default the
-        campaign's own measures and questions.
+    graders : sequence
+        Their grades: paths of files, data frames, `Judgments` or `Grades`.
+    measures, questions : sequence of str
+        Measures, as "P@5", and kinds of question, as "difference"; by default the campaign's own.
     scope : {"pool", "population"}
         Population of the estimates: the pool's queries, or all queries that these are a sample of.
     confidence : float

@@ -98,12 +98,7 @@ class ImportedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ImportResult(PrintableResult):
-    """Result of importing judgments.
-
-    Attributes
-    ----------
-    files : tuple of ImportedFile
-    """
+    """Result of importing judgments; ``files`` has the summary of each source."""
 
     files: tuple[ImportedFile, ...]
 
@@ -194,7 +189,11 @@ def read_files(
     keep_foreign: bool = False,
     machine_is_truth: bool = False,
 ) -> ParsedFiles:
-    """Parse and check files' judgments without storing them; arguments and errors as for `take_files`."""
+    """Parse and check the judgments of files without storing them; raise InputError as `take_files` does.
+
+    ``paths`` are files, or sources by name; ``judge`` gave the judgments that name no judge. ``keep_foreign`` keeps
+    those of items never drawn, ``machine_is_truth`` accepts grades of graders (LLMs or other models) as labels.
+    """
     campaign, units = store.campaign(name), store.units(name)
     drawn = _CampaignUnits([row.digest for row in store.samples(name)], units, campaign.max_grade)
     drawn.machine_is_truth = machine_is_truth
@@ -214,25 +213,25 @@ def read_files(
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
-    """Keep the answers (which begin with query and document) to items that were drawn, and judges with such answers."""
+    """Keep the answers (query, document, …) to items that were drawn, by judge; judges without any are left out."""
     drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
     in_sample = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
     return {who: answers for who, answers in in_sample.items() if answers}
 
 
 class _CampaignUnits:
-    """Data of a campaign for checking imports, and settings of the import.
-
-    ``samples`` are the ids of the sample's versions, ``docs`` the documents of each query that is judged as a whole,
-    ``units`` maps (query, document, block) to the number of the unit (items judged together), ``sources`` maps names to
-    sources (else a name is a path). ``of_machines`` counts graders' answers left out, by file.
-    """
+    """Data of a campaign for checking imports, and settings of the import."""
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
+        """Index the stored units (items judged together); ``samples`` are the ids of the sample's versions.
+
+        ``docs`` has the documents of each query that is judged as a whole; ``units`` maps (query, document, block) to
+        the number of the unit. ``max_grade`` is the largest grade, None if any is allowed.
+        """
         self.samples, self.max_grade = samples, max_grade
-        self.of_machines: dict[str, int] = {}
+        self.of_machines: dict[str, int] = {}  # number of answers of graders (models) left out, by file
         self.machine_is_truth = False
-        self.sources: Mapping[str, str | Judgments] = {}
+        self.sources: Mapping[str, str | Judgments] = {}  # sources by name; other names are paths
         self.docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
         self.units = {(u.query_id, place.doc_id, u.block): u.number for u in units for place in u.places}
         self.ids = {u.query_id for u in units}
@@ -250,9 +249,9 @@ class _CampaignUnits:
         )
 
     def query(self, place: str, named: str) -> str:
-        """Find the id of a query named by id or text, else return ``named``.
+        """Find the id of a query that is named by id or text, else return ``named``.
 
-        Raises InputError if a text is ambiguous.
+        Raises InputError, which begins with ``place`` (a line of the file), if a text is that of several queries.
         """
         meant = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
         if len(meant) > 1:
@@ -304,9 +303,9 @@ def _answers(
 ) -> dict[str, list[Answer]]:
     """Parse a file of grades into answers by judge; for comparisons, a file of ranks.
 
-    ``judge`` gave the judgments that name none. A sheet's items without an answer are added to ``unjudged``. Raises
-    InputError if the file has no grades (or ranks) or only those of graders (models), names no judge, grades an item
-    twice, or has a grade above the largest.
+    ``drawn`` has the campaign's units and the settings of the import, ``judge`` gave the judgments that name none. A
+    sheet's items without an answer are added to ``unjudged``. Raises InputError if the file has no grades (or ranks) or
+    only those of graders (models), names no judge, grades an item twice, or has a grade above the largest.
     """
     judgments = drawn.read(path)
     if not judgments.is_of_grades:
@@ -350,7 +349,7 @@ def _answers(
 def _(
     judging: ByComparisons, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
-    """Parse a file of ranks into answers by judge, each the order of a query's documents; see `_answers`."""
+    """Parse a file of ranks into answers by judge (``judge`` where none is named), each the order of one query."""
     from activeeval.sampling.ranked_sheets import check_held
 
     judgments = drawn.read(path)
@@ -364,5 +363,5 @@ def _(
         check_held(path, query, truth, drawn.docs, judging.k)
         body = {part: list(names) for part, names in truth._asdict().items()}
         answer = JudgeAnswer(kind="judged", body=body).of_machine(path if who.is_machine else "")
-        answers.setdefault(name, []).append((query, WHOLE, answer, None, None))
+        answers.setdefault(name, []).append((query, WHOLE, answer, None, None))  # WHOLE: all documents of the query
     return answers

@@ -24,9 +24,11 @@ class StoreHandle:
     name: str
 
     def __enter__(self) -> Self:
+        """Return this object, for a ``with`` block that closes the store."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close the store, also after an error."""
         self.close()
 
     def close(self) -> None:

@@ -68,6 +68,7 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
             judge=judge,
             judged=n_valid[judge, "judged"],
             cannot=n_valid[judge, "cannot"],
+            # answers that were replaced or retracted since
             changed=by_kind["said"] - n_valid[judge, "judged"] - n_valid[judge, "cannot"],
             later=by_kind["deferred"],
             late=by_kind["late"],

@@ -59,10 +59,12 @@ class LiveLog:
     """State of a campaign's log, updated at each access; threads may share an instance."""
 
     def __init__(self, store: Store, name: str) -> None:
+        """Start before the first event of the campaign ``name``; raise InputError if it does not exist."""
         campaign = store.campaign(name)
         n, third = campaign.judges_per_item, campaign.adjudicate
         self._store, self._name, self._lock = store, name, threading.Lock()
         self._state = State(judges_per_item=n, adjudicate=third, lease_s=campaign.lease_s)
+        # last event that was applied
         self._last: Event | None = None
 
     def look(self, ask: Callable[[State], T]) -> T:
@@ -90,12 +92,14 @@ class LiveReading:
     """
 
     def __init__(self, store: Store, name: str) -> None:
+        """Remember the campaign ``name`` of a store; nothing is read before the first access."""
         self._store, self._name, self._lock = store, name, threading.Lock()
         self._state: CampaignState | None = None
         self._precision: Precision | None = None
-        self._made_for: tuple[int, int] | None = None
-        self._making: threading.Thread | None = None
-        self._told: Status | None = None
+        self._computed_at: tuple[int, int] | None = None  # stage of judging for which the precision was computed
+        self._computing: threading.Thread | None = None
+        # status as of the last completed block or draw
+        self._quiet_status: Status | None = None
 
     def look(self, ask: Callable[[CampaignState], T]) -> T:
         """Update the campaign's state with new events and return ``ask(state)``, under a lock."""
@@ -117,9 +121,9 @@ class LiveReading:
         def ask(state: CampaignState) -> Status:
             """Compute the status, or return the last one if nothing has changed."""
             seq = last_change(state.state, state.log)
-            if self._told is None or self._told.progress.as_of != seq:
-                self._told = status_as_of(state, seq)
-            return self._told
+            if self._quiet_status is None or self._quiet_status.progress.as_of != seq:
+                self._quiet_status = status_as_of(state, seq)
+            return self._quiet_status
 
         return self.look(ask)
 
@@ -129,18 +133,18 @@ class LiveReading:
         A block is a part of the sample. ``left`` are the items that wait now. None before the first precision is ready,
         or if no estimate is possible.
         """
-        place = (left.blocks, left.in_all and 1)
-        if place != self._made_for and (self._making is None or not self._making.is_alive()):
-            self._made_for = place
+        stage = (left.blocks, min(left.in_all, 1))  # changes if a block is completed, or the last item is judged
+        if stage != self._computed_at and (self._computing is None or not self._computing.is_alive()):
+            self._computed_at = stage
             # daemon: a server that shuts down does not wait for it
-            self._making = threading.Thread(target=self._make, daemon=True)
-            self._making.start()
+            self._computing = threading.Thread(target=self._make, daemon=True)
+            self._computing.start()
         return self._precision
 
     def wait(self) -> None:
         """Wait until a precision that is being computed is ready."""
-        if self._making is not None:
-            self._making.join()
+        if self._computing is not None:
+            self._computing.join()
 
     def _make(self) -> None:
         """Compute and keep the precision; None if no estimate is possible."""

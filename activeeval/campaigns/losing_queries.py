@@ -62,10 +62,12 @@ def _losses(
     """
     values = values_of_sample(campaign, target)
     labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target).labels
-    places = {query: q for q, query in enumerate(target.pool.query_texts.tolist())}
+    index_of = {query: q for q, query in enumerate(target.pool.query_texts.tolist())}
     queries = []
     for query in values.losing:
-        lists = [_counted(ranking, places[query.query_id], target.depth) for ranking in (target.ranking, target.other)]
+        lists = [
+            _counted(ranking, index_of[query.query_id], target.depth) for ranking in (target.ranking, target.other)
+        ]
         new, old = (
             [_item(target, item, int(labels.grades[item]), titles, item not in other) for item in ids[:MOST_SHOWN]]
             for ids, other in (lists, lists[::-1])

@@ -71,7 +71,7 @@ def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
     if items.size == 0:
         return None
     expected, variances = design.beliefs.expected_grades()
-    columns = np.stack(
+    columns = np.stack(  # expected grade, its variance, given grade and weight of each item
         (
             expected[items],
             variances[items],
@@ -82,6 +82,7 @@ def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
     queries, codes = design.pool.item_queries[items], code_of(expected[items])
     bins = [_compared(columns[:, codes == k], queries[codes == k]) for k in range(int(codes.max()) + 1)]
     whole = _compared(columns, queries)
+    # index 0 is the test over all items, k the test of bin k − 1
     known = [(p, k) for k, part in enumerate([whole, *bins]) if (p := part.p_value) is not None]
     if not known:
         return Calibration(round=number, bins=bins, all=whole, is_off=None, p_value=None, worst=None)
@@ -123,8 +124,8 @@ def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
     mean_expected, mean_observed = float(weights @ expected) / total, float(weights @ observed) / total
     gap = mean_observed - mean_expected
     squares, gaps = (
-        np.asarray(np.bincount(code, weights * left) ** 2, dtype=np.float64)
-        for left in (observed - mean_observed, observed - expected - gap)
+        np.asarray(np.bincount(code, weights * deviations) ** 2, dtype=np.float64)
+        for deviations in (observed - mean_observed, observed - expected - gap)
     )
     spread = _clustered(gaps)
     spread = max(spread, float(weights**2 @ variances)) if spread > 0 else math.nan

@@ -78,7 +78,8 @@ class PairView:
 class PairsDesk(PageDesk):
     """Judging page for comparing two documents at a time.
 
-    Its controls (questions that check the judge) are earlier pairs with sides swapped. Parameters as for `PageDesk`.
+    Its controls (questions that check the judge) are earlier pairs with sides swapped. The parameters are those of
+    `PageDesk`: the store, the campaign's name, and the settings of controls.
     """
 
     @property
@@ -130,9 +131,10 @@ class PairsDesk(PageDesk):
         """Store an answer to a control (a repeated pair that checks the judge) that concerns the whole query.
 
         The query is deferred or cannot be judged, or a document is discarded. It counts as after an ordinary pair.
-        Arguments as for `answer`.
+        ``event`` showed the control under the ``token``.
         """
         if not self.store.is_answered(self.name, token):
+            # the judge still holds the query of the repeated pair: answer under a claim of that query
             claimed = self.desk.claim(event.judge)
             if claimed is not None and claimed.unit == event.unit:
                 return self.desk.submit(claimed.token, judgment, f"token:{hashed(token)}")
@@ -144,6 +146,7 @@ class PairsDesk(PageDesk):
 
         last = self.log.look(lambda state: _last_control(state, judge_name(judge)))
         if last is not None:
+            # a control is shown once more: this retracts its answer (`supersedes`)
             control = again(last, ItemTexts(query_text="", text={}))
             return Acknowledged(event=self.store.pose(self.name, replace(control, supersedes=last.seq))[1])
         return Comparing(self.store, self.name, judge).undo()
@@ -182,6 +185,7 @@ class PairsDesk(PageDesk):
         posed = state.checks.posed.get(judge)
         events = state.preferences.get((unit, judge), [])
         if posed is not None and posed.unit == unit and _is_to_come(posed, events):
+            # the texts of a pair's documents are stored with its query
             return again(posed, ItemTexts(query_text="", text={}))
         is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0))
         return controls.swapped(judge, events, state.checks) if is_due else None
@@ -199,8 +203,8 @@ class PairsDesk(PageDesk):
         view = self._view(question)
         token, posed = self.store.pose(self.name, control)
         documents = self.store.texts_of(self.name, posed).text["documents"]
-        number = {document["doc_id"]: k for k, document in enumerate(documents)}
-        sides = tuple(Side(item=_item("", "", documents[number[doc]]), number=number[doc]) for doc in control.sides)
+        index = {document["doc_id"]: k for k, document in enumerate(documents)}
+        sides = tuple(Side(item=_item("", "", documents[index[doc]]), number=index[doc]) for doc in control.sides)
         return replace(view, token=token, sides=sides)
 
     def _n_again(self, judge: str, unit: int) -> int:

@@ -62,6 +62,7 @@ def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> Scr
     machine = judgments.source if judgments.n_of_machines else ""
     if not judgments.holds("truth"):
         return ScriptedAnswers(judgments.graded_pairs(), machine, judgments.notes())
+    # ranks become grades: 1 for the last document of the top k, 0 for those below it and for discarded ones
     ranked = {
         (query, doc): grade
         for query, truth in judgments.truths().items()
@@ -112,6 +113,7 @@ def judge_all(
         docs = desk.documents(item)
         grades = [truth.get((item.query_id, doc), -1) for doc in docs]
         if min(grades) < 0 and unjudged == "error":
+            # all documents of a query that is compared, else the single item
             pairs = [(u.query_id, doc) for u in store.units(name) for p in u.places for doc in p.members or [p.doc_id]]
             n_missing = sum(truth.get(pair, -1) < 0 for pair in pairs)
             first = f"document {docs[grades.index(min(grades))]!r} of query {item.query_id!r}"

@@ -182,7 +182,7 @@ def clocked(store: Store, name: str, documents: str | None = None) -> MeasuredCo
     Parameters
     ----------
     documents : str, optional
-        A table in the format of `activeeval.formats.tables.text_tables.read_texts`.
+        A table of documents' ids and texts (.csv, .tsv, .jsonl, .parquet …), of which the lengths are used.
 
     Raises
     ------
@@ -232,13 +232,13 @@ def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool
     coefficients, std_errors : arrays of shape (4,)
         Standard errors are NaN where not free.
     """
-    x, left, n = rows[:, free], seconds - rows @ before, seconds.size
+    x, beyond_prior, n = rows[:, free], seconds - rows @ before, seconds.size
     share = n / (n + PRIOR_ITEMS)
     solution, errors = before.copy(), np.full(before.size, np.nan)
-    plain = np.linalg.lstsq(x, left, rcond=None)[0]
+    plain = np.linalg.lstsq(x, beyond_prior, rcond=None)[0]
     solution[free] += share * plain
-    rest = left - x @ plain
-    spread = float(rest @ rest) / max(n - int(free.sum()), 1)
+    residuals = beyond_prior - x @ plain
+    spread = float(residuals @ residuals) / max(n - int(free.sum()), 1)
     errors[free] = np.sqrt(np.diag(np.linalg.pinv(x.T @ x)) * share * spread)
     return solution, errors
 
@@ -250,7 +250,7 @@ def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Fl
     query (else 0).
     """
     letters = _letters(units)
-    met: set[tuple[str, str]] = set()
+    met: set[tuple[str, str]] = set()  # (judge, query) pairs so far
     rows, seconds = [], []
     for event in events:
         if event.kind not in ("judged", "cannot"):

@@ -31,11 +31,6 @@ Pair = tuple[str, str]
 class CampaignState:
     """A campaign as of an event, updated event by event without recomputing what has not changed.
 
-    Parameters
-    ----------
-    campaign : CampaignRow
-    versions : list of SampleRow
-
     Attributes
     ----------
     log : list of Event
@@ -47,14 +42,16 @@ class CampaignState:
     """
 
     def __init__(self, campaign: CampaignRow, versions: Sequence[SampleRow]) -> None:
+        """Start before the first event; ``versions`` are the stored versions of the sample, the oldest first."""
         self.campaign = campaign
         self.versions = list(versions)
         self.log: list[Event] = []
         n, third = campaign.judges_per_item, campaign.adjudicate
         self.state = State(judges_per_item=n, adjudicate=third, lease_s=campaign.lease_s)
         self.rounds: list[DrawnSample] = []
-        self._samples: dict[int, DrawnSample] = {}
-        self._versions: list[int] = []
+        self._samples: dict[int, DrawnSample] = {}  # unpacked samples without judgments, by version
+        self._versions: list[int] = []  # numbers of the versions drawn so far
+        # for each round, number of units in the rounds before
         self._n_before: list[int] = []
 
     @classmethod
@@ -120,13 +117,14 @@ class CampaignState:
         """Copy the last round's sample (a round has one sample) with a design and the judgments so far."""
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
-        ways = sample.campaign.ways
+        ways = sample.campaign.ways  # its settings of adaptive depth
         campaign = Campaign(design, key=int(sample.campaign.key), rules=rules, **ways)
         campaign.follow(self.log, self.state, self._n_before[-1])
         return replace(sample, campaign=campaign)
 
     def _settle(self, places: set[Place]) -> None:
         """Apply changed judgments of places (documents); rebuild all rounds (samples) if an earlier one changes."""
+        # a place is a unit's number (counted through all rounds) and a document
         of_round: dict[int, list[Place]] = {}
         for place in places:
             of_round.setdefault(int(np.searchsorted(self._n_before, place[0], side="left")) - 1, []).append(place)
@@ -330,7 +328,8 @@ def answered(
     """Estimate the answers to a campaign's questions from its complete blocks (parts of a sample), with notes.
 
     ``scope`` is "pool" (the pool's queries) or "population" (all queries that these are a sample of), ``kind`` is "t"
-    or "group-sequential" (valid at the end of each block). By default the questions are the campaign's own.
+    or "group-sequential" (valid at the end of each block). By default measures, questions and contrasts (pairs of
+    systems, "all" or "first") are the campaign's own.
 
     Raises
     ------
@@ -366,5 +365,5 @@ def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
     if goals[0] != goals[1]:
         raise InputError("a further round must have the campaign's own questions and measures")
     campaigns = [*(each.campaign for each in state.rounds), sample.campaign]
-    check_rounds(campaigns, [None] * len(campaigns))
+    check_rounds(campaigns, [None] * len(campaigns))  # None: the first target of each round
     check_known((*state.rounds, sample))

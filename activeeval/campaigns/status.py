@@ -145,7 +145,7 @@ def status_as_of(state: CampaignState, seq: int) -> Status:
 
 
 def _status(state: CampaignState, free: int, in_hand: int) -> Status:
-    """Compute a campaign's progress; ``free`` and ``in_hand`` as in `Status`."""
+    """Compute a campaign's progress; ``free`` answers may be claimed, ``in_hand`` are expected from their judges."""
     return Status(
         progress=progress_of(state),
         free=free,
@@ -279,7 +279,7 @@ def step_of(state: CampaignState, answers: Sequence[SampleAnswer], free: int | N
         Number of answers that may be claimed now; by default unknown.
     """
     seen = look(state)
-    if seen is not None and seen[1] <= seen[0]:
+    if seen is not None and seen[1] <= seen[0]:  # half-widths: the widest now, and the requested one
         return Step(kind="stop")
     if state.progress.waiting or state.goes_on:
         return Step(kind="judge" if state.goes_on or free != 0 else "wait")
@@ -300,9 +300,12 @@ def estimates_of(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> Estimates:
-    """Estimate the answers to a campaign's questions, with notes.
+    """Estimate the answers to a campaign's questions from its complete blocks (parts of a sample), with notes.
 
-    Arguments and errors as for `activeeval.campaigns.state.answered`.
+    ``scope`` is "pool" (the pool's queries) or "population" (all queries that these are a sample of), ``kind`` of
+    interval is "t" or "group-sequential" (valid at the end of each block). By default the measures, questions and
+    contrasts (pairs of systems, "all" or "first") are the campaign's own. Raises StateError if no block is complete,
+    InputError if the sample does not support a question.
     """
     return Estimates.of(
         state.read,

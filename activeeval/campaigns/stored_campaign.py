@@ -45,14 +45,10 @@ class AnswerOptions(TypedDict, total=False):
     ----------
     cannot : str
         Why the item cannot be judged.
-    later : bool
-        True to defer the item.
-    preferred : str
-        The better one of two documents.
-    tie : bool
-        True if two documents are equally good.
-    discard : str
-        Document of the pair to remove from its query.
+    later, tie : bool
+        True to defer the item, and True if two documents are equally good.
+    preferred, discard : str
+        The better one of two documents, and one of them to remove from its query.
     key : str
         Sending the same key again returns the stored answer. By default derived from the token.
     active_ms : int
@@ -165,8 +161,14 @@ class StoredCampaign(CampaignWork):
 
         Parameters
         ----------
+        measure, questions, contrasts
+            Measures, as "P@5"; kinds of question: "difference", "run", "versus"; pairs of systems: "all", "first".
+        scope : {"pool", "population"}
+            Estimate for the pool's queries, or for all queries that these are a sample of.
+        interval : {"t", "group-sequential"}
+            Valid for one analysis, or for an analysis at the end of each block.
         as_of : int, optional
-            Number of an event in the log; by default the last. The other parameters are those of `Sample.estimate`.
+            Number of an event in the log; by default the last.
 
         Raises
         ------
@@ -220,7 +222,7 @@ class StoredCampaign(CampaignWork):
         graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them, optional
             Graders (LLMs or other models) to audit in a section of the report.
         scope, confidence, as_of
-            As for `estimate`.
+            Queries that the estimates are about ("pool" or "population"), confidence, last event; as for `estimate`.
         force : bool
             True to overwrite an existing file; without it, that raises InputError.
         """
@@ -294,12 +296,12 @@ def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
 
 
 def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
-    """List the estimates over time for one of the campaign's original questions, as far as intervals are finite."""
+    """List the estimates over time of the question of ``answer``, one of the campaign's own, with finite intervals."""
     questions = [(question.title, str(question.target.measure)) for question in state.sample.made_for]
-    place = questions.index((direction(answer.system, answer.versus), str(answer.target.measure)))
+    index = questions.index((direction(answer.system, answer.versus), str(answer.target.measure)))
     moments = []
     for moment in readings_of(state, scope, confidence):
-        ends = moment.answers[place]
+        ends = moment.answers[index]
         if math.isfinite(ends.value) and math.isfinite(ends.low) and math.isfinite(ends.high):
             moments.append(EarlyReading(n_items=round(moment.spent), value=ends.value, low=ends.low, high=ends.high))
     return moments
@@ -333,7 +335,7 @@ def create_campaign(
     lease_s : int
         Seconds for which a claimed item is reserved for its judge.
     documents, queries : str, optional
-        Tables of the texts that judges read, as for `Sample.save`.
+        Files with the texts that judges read, by document id and by query id.
     rules
         `RuleOptions`: judges_per_item, adjudicate and strict_order.
 

@@ -117,8 +117,10 @@ class Comparing:
     """
 
     def __init__(self, store: Store, name: str, judge: str) -> None:
+        """Start a judge's session in the campaign ``name``; raise InputError if its items are graded."""
         self._store, self._name, self._judge = store, name, judge_name(judge)
         self._k = store.campaign(name).judging.of_ranks(f"campaign {name}: its items are graded, not compared").k
+        # the pair that is not answered yet
         self._question: DocumentPair | None = None
 
     @property
@@ -181,7 +183,11 @@ class Comparing:
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
-        """Submit an answer under the token of a claim, and forget the current pair. Arguments as for `_answer`."""
+        """Submit an answer under the token of a claim, and forget the current pair.
+
+        ``body`` is the content of the event: a preference, a discarded document or an undo. ``active_ms`` is the time
+        taken in milliseconds.
+        """
         judgment = JudgeAnswer(kind="preferred", body=body, active_ms=active_ms)
         done = self._store.submit(self._name, token, settling(self._store, self._name, token, judgment, self._k))
         self._question = None
@@ -190,6 +196,7 @@ class Comparing:
     def _last_settled(self) -> int | None:
         """Find the event of the query that this judge completed last by comparisons; None if none exists."""
         state = State.of(self._store.events(self._name))
+        # `preferences` has the (unit, judge) pairs with comparisons; a completed query has an order in its event's body
         settled = (event for event in state.standing if (event.unit, event.judge) in state.preferences)
         return max((event.seq for event in settled if event.judge == self._judge and event.body), default=None)
 
@@ -231,6 +238,7 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
         If it is not an answer to this pair.
     """
     claimed = store.shown(name, token)
+    # the answers of the query up to the display of this pair
     events = store.events(name, claimed.seq, unit=claimed.unit)
     labelling, docs = _labelling(events, claimed.judge, k)
     body = dict(judgment.body)
@@ -245,6 +253,7 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
     _take(labelling, docs, body)
     if labelling.ask() is not None:
         return replace(judgment, body=body)
+    # if a comparison is a grader's (of an LLM or other model), its file also marks the resulting order
     settled = JudgeAnswer(kind="judged", body=truth_of(labelling, docs).parts)
     machines = (str(event_body.get(OF_MACHINE, "")) for event_body in (body, *(event.body for event in events)))
     return replace(judgment, body=body, settles=settled.of_machine(next(filter(None, machines), "")).body)
@@ -260,6 +269,7 @@ def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
     for event in events:
         by_unit.setdefault(event.unit, []).append(event)
     units = [unit for unit, who in sorted(state.preferences) if who == judge]
+    # query, comparisons of the judge, and document ids of each query that the judge began
     parts = [(by_unit[unit][0].query_id, *_labelling(by_unit[unit], judge, k)) for unit in units]
     return ComparisonOutcome(
         n_queries=len(state.blocks),

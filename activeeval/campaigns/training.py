@@ -89,7 +89,7 @@ def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[Known
     for part in sheet_parts(path, 4096):
         sheet = part.plainly_named()
         for name in ("query", "grade"):
-            sheet.column(name, (name,))
+            sheet.column(name, (name,))  # raises InputError if the column is missing
         items += [_item(sheet, row, max_grade) for row in range(sheet.n_rows)]
     if not items:
         raise InputError(f"{path}: has no item with a known grade")

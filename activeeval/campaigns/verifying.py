@@ -52,7 +52,10 @@ class VerificationResult(PrintableResult):
 
 
 def verified(store: Store, name: str, head: str | None = None) -> VerificationResult:
-    """Verify a campaign; return its problems with the head of its log. ``head`` as for `verify`."""
+    """Verify a campaign; return its problems with the head of its log.
+
+    ``head`` is the ``SEQ:DIGEST`` of the last event at an earlier time, which must still be in the log; None for none.
+    """
     problems = tuple(verify(store, name, head))
     return VerificationResult(campaign=name, head=head_of(store, name), problems=problems)
 
@@ -84,6 +87,7 @@ def verify(store: Store, name: str, head: str | None = None) -> list[str]:
     versions, units = store.samples(name), store.units(name)
     lost = sorted({unit.version for unit in units} - {row.version for row in versions})
     problems += [f"version {version} of the sample is missing, but units of it are stored" for version in lost]
+    # numbers of units and of blocks in the earlier rounds
     offset, stored = (0, 0), list[UnitRow]()
     for of_round in rounds_of([row for row in versions if row.digest]):
         for row in of_round:

@@ -80,7 +80,7 @@ _ALL = "activeeval.help_all"
 def _placed() -> dict[str, tuple[str, int]]:
     """Map each option, as ``--name`` or ``command --name``, to its group and its position in the group."""
     places: dict[str, tuple[str, int]] = {}
-    commands = [""]
+    commands = [""]  # prefixes of the next option: of the commands named before it, else none
     for title, text in GROUPS.items():
         for place, word in enumerate(text.split()):
             if not word.startswith("-"):
@@ -167,7 +167,7 @@ class GroupedHelp(click.Command):
         options = [p for p in self.params if isinstance(p, click.Option) and not p.hidden]
         by_place = [(group_of(option, self) or (RARELY, 0), option) for option in options]
         for title in GROUPS:
-            members = [(not option.required, place, option) for (at, place), option in by_place if at == title]
+            members = [(not option.required, place, option) for (where, place), option in by_place if where == title]
             members.sort(key=lambda member: member[:2])
             if members:
                 yield title, [_record(option, ctx) for *_, option in members]
@@ -198,7 +198,7 @@ class LazyCommands(MutableMapping[str, click.Command]):
 
     def __getitem__(self, name: str) -> click.Command:
         """Import and return a command."""
-        home = self._commands[name]
+        home = self._commands[name]  # the command, or its location before the first access
         if isinstance(home, str):
             module, _, function = home.partition(":")
             home = self._commands[name] = getattr(import_module(module), function)

@@ -34,7 +34,7 @@ def options_of(
     Parameters
     ----------
     owners : dataclasses
-        See `activeeval.core.options`.
+        Their fields declare options: each has an option name, a kind of value, a help text and a default.
     only, leave_out : iterable of str
         Fields to include, and to exclude.
     **changes
@@ -52,6 +52,7 @@ def _click_option(spec: Option, changes: dict[str, Any], flags: Mapping[str, str
 
     Names of other fields in backticks in its help are replaced by their options (`flags`: field name to option).
     """
+    # properties that `Option` does not have are those of click
     more = {key: value for key, value in changes.items() if not hasattr(spec, key)}
     spec = replace(spec, **{key: value for key, value in changes.items() if hasattr(spec, key)})
     spec = replace(spec, help=_FIELD.sub(lambda match: flags.get(match[1], match[0]), spec.help))
@@ -128,7 +129,7 @@ columns_option = click.option(
 
 
 def _ruled(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Read runs and judgments by a rule until the command ends."""
+    """Read runs and judgments by the rule of an option (its name and ``value``) until the command ends."""
     if value and not context.resilient_parsing:
         from activeeval.formats.reading_rules import reading
 

@@ -87,6 +87,7 @@ def wrapped(text: str, first: str = "", rest: str = "") -> str:
 
     `first` and `rest` are indents of the first line and of the others.
     """
+    # no-break spaces keep a text in backticks together
     joined = _COMMAND.sub(lambda match: match[0].replace(" ", _JOIN), text)
     lines = textwrap.wrap(
         joined, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False

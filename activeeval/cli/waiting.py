@@ -28,7 +28,7 @@ class _Line:
     patience: float
 
     def __init__(self) -> None:
-        """Prepare the timer."""
+        """Prepare the timer that starts the display, and its state: a text, and the steps done and in total."""
         self.state: dict[str, Any] = {"description": "working", "total": None, "completed": 0}
         self.lock = threading.Lock()
         self.timer = threading.Timer(self.patience, self.draw)
@@ -155,7 +155,7 @@ def keep_told(*, quiet: bool, is_all: bool = True) -> Iterator[None]:
         return
     line = _Bar() if is_terminal else _RepeatedLine()
     _LINES.append(line)
-    WATCHERS.append(_say_first_use)
+    WATCHERS.append(_say_first_use)  # called when a kernel begins to compile
     line.timer.start()
     try:
         yield

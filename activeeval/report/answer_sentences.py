@@ -183,7 +183,7 @@ def table_width(rows: Sequence[Mapping[str, str]]) -> int:
 
 
 def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) -> list[dict[str, str]]:
-    """Build rows with names as long as a table of `width` characters allows.
+    """Build rows with names as long as a table of `width` characters allows, with the shortest names if none fits.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) 
         Maps a maximal length of names to the rows.
     """
     rows: list[dict[str, str]] = []
-    for longest in _NAME_LENGTHS:
+    for longest in _NAME_LENGTHS:  # in decreasing order
         rows = rows_of(longest)
         if table_width(rows) <= width:
             break
@@ -349,6 +349,7 @@ def _places(finding: Answer) -> int:
     """Choose the number of decimals of an answer from the width of its interval."""
     half = (finding.high - finding.low) / 2
     has_width = math.isfinite(half) and half > 0
+    # an exactly known value: two digits of a hundredth of it are a thousandth
     alone = abs(finding.value) / (_FINE / 10 if half == 0 else 1)
     return places_of(finding.value, half if has_width else alone)
 

@@ -123,6 +123,7 @@ def worded_lines(named: Sequence[tuple[str, Sequence[MessageText]]], *, least: s
 
     A caution that graders' grades are used as truth comes first. `least` is the lowest level to include.
     """
+    # cautions that become one line, as (name, text), by a key that sorts lines
     alike: dict[tuple[bool, int, str], list[tuple[str, str]]] = {}
     for name, cautions in named:
         for caution in cautions:

@@ -69,7 +69,7 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
     >>> text_of(Caution("note", "early", {"share": 0.5}))
     'an early reading, of 50% of the planned budget'
     """
-    if note.code == "input":
+    if note.code == "input":  # a note on input that an estimate carries: its code is one of the numbers
         rest = dict(note.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
     words = words_of(note.code)
@@ -99,7 +99,7 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
 
 
 def worded(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> MessageText:
-    """Convert a caution, or a note (which has the lowest level), to a MessageText; `written` as in `text_of`."""
+    """Convert a caution, or a note (of the lowest level), to a MessageText; `written` formats parameters' names."""
     level = note.level if isinstance(note, Caution) else "note"
     numbers = {name: _plain(value) for name, value in note.numbers.items()}
     return MessageText(level=level, code=note.code, text=text_of(note, written), numbers=numbers)
@@ -155,10 +155,12 @@ class _Number:
             return all_of(int(self.value), spec.removeprefix("all "))
         if parts is None:
             text = format(self.value, spec)
+            # a rounded 0 has no sign; inf and nan keep theirs
             return text if any(digit in "123456789infa" for digit in text) else text.lstrip("+-")
         if not parts["form"]:
             return counted(self.value, parts["noun"])
         text = format(self.value, parts["form"])
+        # the noun agrees with the rounded number that is shown
         return f"{text} {counted(1 if text == '1' else 2, parts['noun']).partition(' ')[2]}"
 
 

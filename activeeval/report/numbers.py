@@ -64,6 +64,7 @@ def places_of(value: float, half_width: float) -> int:
         return 2
     places = max(1 - _power(min(sizes)), 0)
     if half_width > 0 and math.isfinite(half_width):
+        # two digits of the half-width; a smaller value has up to two more, or is shown as 0
         enough = max(1 - _power(half_width), 0)
         places = min(places, enough + _MOST_EXTRA)
         places = places if round(value, places) else enough
@@ -91,6 +92,7 @@ def number(value: float | None, places: int, *, signed: bool = False) -> str:
         return "n/a"
     sign = "+" if signed else ""
     text = f"{value:{sign},.{places}f}"
+    # a rounded 0 has no sign; inf and nan keep theirs
     return (text if any(digit in "123456789infa" for digit in text) else text.lstrip("+-")).replace("-", "−")
 
 

@@ -111,7 +111,7 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
 
     Bars are ± 2 Monte-Carlo standard errors. A method has the same style in all charts; the legend is below. With more
     than six methods, passive (random queries) and the five most precise at the largest budget are plotted. ``unit`` is
-    the unit of the budgets, see `QueryPool.cost_unit`.
+    the unit of the budgets, for the axis.
     """
     figure, axes = new_figure(path, len(panels))
     handles: dict[str, Any] = {}
@@ -133,7 +133,7 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
     """Plot the expected half-width for the pool against budget, a panel for each question, a line for each method.
 
     The dotted line is the smallest half-width that any choice of items reaches; a star is a budget that should reach a
-    goal. Colours and the selection of methods are as in `plot_errors`.
+    goal. A method has the same colour in all charts; at most six methods are plotted, the most precise ones.
     """
     figure, axes = new_figure(path, len(plans))
     handles: dict[str, Any] = {}
@@ -214,6 +214,7 @@ def plot_design(design: Design, path: str | Path) -> None:
         raise InputError(f"method {design.name!r} uses no model, so there is no expected performance to draw")
     figure, axes = new_figure(path, 1, width=6.0)
     ratio = columns["sampling_prob"] / columns["query_prob"]
+    # queries that are never drawn are left out; the most important ones are plotted last
     order = np.argsort(ratio)[np.count_nonzero(ratio == 0) :]
     costs, means = columns["cost"][order], columns["mean"][order]
     dots = axes[0].scatter(costs, means, c=ratio[order], s=9, cmap="viridis", norm="log", linewidths=0)

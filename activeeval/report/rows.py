@@ -67,7 +67,8 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
 def _expected_costs(design: Design) -> NDArray[np.float64]:
     """Compute the expected cost of each query, shape (n_queries,), in mean items.
 
-    A query's overhead is paid if any of its items is judged.
+    A query's overhead is paid if any of its items is judged. ``pi`` are the inclusion probabilities of queries, ``a``
+    those of items; ``inside`` are those of items once their query is drawn, ``none`` the probability that no item is.
     """
     order, owners, n = design.order, design.order.place_queries, design.order.n_queries
     pi, a = design.inclusion_probs
@@ -181,8 +182,9 @@ def _half_width(half: float) -> str:
 def _plain_row(
     plan: QuestionPlan, planned: PlannedRow, confidence: float, price: Price | None, *, of_several: bool
 ) -> dict[str, str]:
-    """Build the row of one method and budget, with half-widths at a `confidence`.
+    """Build the row of one method and budget (``planned``), with half-widths at a `confidence`.
 
+    The column "random queries" has the half-width of as many judgments of random queries, each completely judged.
     `of_several` adds measure and question.
     """
     prospect, power = planned.prospect, plan.power(planned.prospect)

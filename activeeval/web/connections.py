@@ -30,13 +30,15 @@ class Connection(HttpToolsProtocol):
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
+        """Create a connection; the arguments are those of uvicorn's `HttpToolsProtocol`."""
         super().__init__(*args, **options)
         self._since = 0.0  # time at which the server began to wait for this connection
         self._n_unread = 0  # bytes since the parser last completed a head, a part of a body or a body
-        self._has_moved = False
-        self._in_body = False
-        self._is_refused = False
-        self._head_timer: TimerHandle | None = None
+        self._has_moved = False  # True if the parser completed such a part in the last piece of data
+        self._in_body = False  # True between the head and the end of a request
+        self._is_refused = False  # True once a refusal was sent: further input is ignored
+        self._head_timer: TimerHandle | None = None  # refuses a head that takes too long
+        # closes the connection if the client does not read
         self._write_timer: TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -55,7 +57,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse received bytes, in pieces so that the head of a request never exceeds `HEAD_BYTES`."""
-        at = 0
+        at = 0  # number of bytes that were parsed
         while at < len(data) and not (self._is_refused or self.transport.is_closing()):
             piece = data[at : at + HEAD_BYTES - self._n_unread]
             self._has_moved = False

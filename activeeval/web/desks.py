@@ -37,7 +37,7 @@ def renew(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Respons
 
 
 def at_desk(kind: type[D], refusal: str) -> Callable[[Request], D]:
-    """Build a dependency that returns the served judging page's desk if it has the type ``kind``.
+    """Build a dependency of routes: it returns the campaign's desk (judging page) if it has the type ``kind``.
 
     The dependency refuses the request (404, with the sentence ``refusal``) otherwise.
     """

@@ -26,6 +26,7 @@ class RefusedError(Exception):
     """A refused request, with its HTTP status and a sentence for the user."""
 
     def __init__(self, status: int, sentence: str) -> None:
+        """Create a refusal with an HTTP status, as 404, and a sentence that tells the user the reason."""
         super().__init__(sentence)
         self.status, self.sentence = status, sentence
 

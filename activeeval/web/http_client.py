@@ -82,6 +82,7 @@ def _fetched(question: urllib.request.Request) -> tuple[int, bytes]:
     Raises OSError or HTTPException if it fails, and ValueError if the response is too long or takes too long.
     """
     is_here = is_loopback(urlsplit(question.full_url).hostname or "")
+    # a proxy could not reach a server on this computer
     proxies = urllib.request.ProxyHandler({} if is_here else None)
     try:
         response = urllib.request.build_opener(proxies, _NoRedirects).open(question, timeout=_WAIT_S)

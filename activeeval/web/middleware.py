@@ -54,6 +54,7 @@ class SecurityMiddleware:
     """
 
     def __init__(self, app: ASGIApp, door: ServerSettings) -> None:
+        """Wrap an application; ``door`` has the server's address and decides which requests it accepts."""
         self.app, self.door = app, door
         secure = {"strict-transport-security": "max-age=31536000"} if door.is_secure else {}
         self._headers: Mapping[str, str] = HEADERS | secure
@@ -166,6 +167,7 @@ def _lingering(receive: Receive, send: Send) -> Send:
     """
 
     async def send_and_linger(message: Message) -> None:
+        """Send a message of the response; after its body read and discard input for a while, then end it."""
         if message["type"] != "http.response.body":
             return await send(message)
         await send({**message, "more_body": True})
@@ -186,6 +188,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     is_read = False
 
     async def replay() -> Message:
+        """Return the whole body at the first call, later messages of the client after that."""
         nonlocal is_read
         if is_read:
             return await receive()

@@ -110,9 +110,11 @@ def described(app: FastAPI, served: ServedCampaign) -> dict[str, Any]:
         for operation in path.values():
             operation["security"] = [{"token": []}]
     answer = text["components"]["schemas"]["Answer"]
+    # fields of which a request has one: the kinds of answer that this campaign accepts
     verbs = _OF_GRADES if served.grades else _OF_PAIRS
     for verb in set(_ONE_OF) - set(verbs):
         answer["properties"].pop(verb, None)
+    # the strength of a preference goes with `preferred` alone
     alone: dict[str, Any] = {"strength": {"type": "null"}}
     if served.grades:
         answer["properties"]["grade"] |= {"minimum": 0, "maximum": len(served.grades) - 1}

@@ -50,8 +50,9 @@ class Provider:
     """
 
     def __init__(self, oidc: Oidc) -> None:
+        """Keep the settings of the site (its address, and the credentials of this server); nothing is fetched yet."""
         self.oidc = oidc
-        self._cache: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._cache: dict[str, tuple[float, dict[str, Any]]] = {}  # address to (monotonic seconds, JSON document)
         self._guard = threading.Lock()
 
     def address(self, secret: str, back: str) -> str:
@@ -104,7 +105,10 @@ class Provider:
             raise self._invalid("the answer names another issuer")
 
     def _tokens(self, secret: str, code: str, back: str) -> dict[str, Any]:
-        """Exchange a code for the site's tokens; raise RefusedError if it refuses. Arguments as for `claims`."""
+        """Exchange the ``code`` with which a person returned for the site's tokens; raise RefusedError if it refuses.
+
+        ``secret`` is that of the sign-in, ``back`` the address to which the person returned.
+        """
         from authlib.oauth2.auth import ClientAuth
         from authlib.oauth2.rfc6749.parameters import prepare_token_request
 
@@ -202,7 +206,10 @@ class Provider:
         return document
 
     def _answer(self, *question: Any) -> tuple[int, dict[str, Any]]:
-        """Request an address (`answer_of`); raise RefusedError if it cannot be reached."""
+        """Request an address, with an optional form and headers, for (status, JSON); raise RefusedError if it fails.
+
+        ``question`` are the arguments of `answer_of`.
+        """
         try:
             return answer_of(*question)
         except UnreachableError as error:

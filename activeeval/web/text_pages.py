@@ -75,7 +75,11 @@ def item(
 @router.get("/{unit}/{position}/{number}/document")
 @for_role("lead")
 def document(served: CurrentCampaign, unit: WholeNumber, position: WholeNumber, number: WholeNumber) -> Response:
-    """Show a document as a sandboxed page; arguments as for `item`."""
+    """Show a document of an item as a sandboxed page.
+
+    ``unit`` is the number of the item's unit (items judged together), ``position`` the item's index within it, and
+    ``number`` the document's index in the item.
+    """
     return framed(_document(served, ItemPosition(unit, position), number))
 
 

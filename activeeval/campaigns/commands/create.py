@@ -196,9 +196,9 @@ def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
     from activeeval.campaigns.draw import kept_texts, known_of
     from activeeval.core.masked_addresses import masked
 
-    place, mark, name = other.rpartition("#")
-    with opened(name, place or db) as store:
-        known = known_of(store, name, f"campaign {masked(place)}{mark}{name}")
+    url, separator, name = other.rpartition("#")
+    with opened(name, url or db) as store:
+        known = known_of(store, name, f"campaign {masked(url)}{separator}{name}")
         return known, kept_texts(store.campaign(name).config)
 
 

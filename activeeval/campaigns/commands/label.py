@@ -94,10 +94,11 @@ def converse(work: Comparing) -> None:
     work : Comparing
         The judge's session, which chooses the pairs.
     """
-    query, current, began = None, None, 0.0
+    query, current, began = None, None, 0.0  # last query and pair shown, and when the pair was shown
     while True:
         question = work.ask()
-        if question is None:
+        if question is None:  # all queries are complete
+            # without a terminal and without any question there is nobody who could undo an answer
             if (query is None and not sys.stdin.isatty()) or not _is_undone(work):
                 return
             continue

@@ -42,6 +42,10 @@ def next_command(
 
     Parameters
     ----------
+    step : Step
+        The next step: its ``kind`` ("judge", "wait", "top up" …) determines the command.
+    name, db : str
+        The campaign, and its store (the --db option; None for the default one).
     judges : sequence of str
         Judges so far; the command names the first, or "NAME" if there is none.
     judges_per_item : int

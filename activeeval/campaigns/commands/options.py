@@ -89,7 +89,10 @@ def url_of(name: str, db: str | None) -> str:
 
 
 def place_of(name: str, db: str | None) -> str:
-    """Build the address of a campaign's store as shown in messages, without its password; arguments as for `url_of`."""
+    """Build the address of a campaign's store as shown in messages, without its password.
+
+    ``db`` is a file or a URL; None for the file ``NAME.activeeval`` in this folder.
+    """
     from activeeval.core.masked_addresses import masked
 
     return masked(url_of(name, db))
@@ -108,8 +111,10 @@ def opened(name: str, db: str | None, *, create: bool = False, wait_s: float = 3
 
     Parameters
     ----------
-    name, db
-        As for `url_of`.
+    name : str
+        Name of the campaign.
+    db : str or None
+        A file or a URL; None for the file ``NAME.activeeval`` in this folder.
     create : bool
         True to create the store if it does not exist.
     wait_s : float
@@ -122,7 +127,10 @@ def opened(name: str, db: str | None, *, create: bool = False, wait_s: float = 3
 
 
 def check_free(name: str, db: str | None) -> None:
-    """Raise InputError if a campaign of this name exists or cannot be stored; arguments as for `url_of`."""
+    """Raise InputError if a campaign of this name exists in the store ``db``, or cannot be stored there.
+
+    ``db`` is a file or a URL; None for the file ``NAME.activeeval`` in this folder.
+    """
     from activeeval.campaigns.store import is_made
 
     if not is_made(url_of(name, db)):

@@ -74,7 +74,7 @@ def summary(
     confidence : float
         Of the intervals.
     graders : sequence
-        Graders (LLMs or other models) to audit, as for `activeeval.inputs.grader_values.read_graders`.
+        Graders (LLMs or other models) to audit: paths of files, data frames, `Judgments` or `Grades`.
 
     Raises
     ------
@@ -136,6 +136,7 @@ def _head(state: CampaignState) -> ProgressHeader:
 def _estimate(answer: SampleAnswer, confidence: float) -> CampaignEstimate:
     """Convert the estimate of a question to report values; its interval allows for items that cannot be judged."""
     low, high = answer.estimate.bounds(answer.interval)
+    # simultaneous interval: with this confidence all differences of a measure lie in theirs
     at_once = None if answer.shared is None else answer.estimate.bounds(answer.shared.interval)
     return CampaignEstimate(
         measure=answer.target.name,
@@ -247,7 +248,7 @@ def _known(sample: DrawnSample) -> int:
 def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[BlockProgress]:
     """List the progress of each block (part of a sample), numbered through all samples.
 
-    ``readings`` are the estimates over time, as for `_design`.
+    ``readings`` are the estimates over time, which show when blocks were complete.
     """
     spent, ends, rows = spent_by_block(state), _complete_at(state, readings), list[BlockProgress]()
     units: dict[int, list[Unit]] = {}

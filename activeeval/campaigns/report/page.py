@@ -86,7 +86,7 @@ def blocks_of(summary: CampaignReport, command: str = "") -> list[Block]:
 def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
     """Build the part above the sections: headline, progress, next step, warnings and chart.
 
-    ``command`` as in `blocks_of`.
+    ``command`` is the shell command of the next step; empty if unknown.
     """
     headline = [Paragraph(text, is_headline=True) for text in summary.headline]
     head, step = summary.head, summary.next

@@ -106,9 +106,10 @@ class CredentialRow:
 
 
 class Access:
-    """Credentials of one campaign; see `activeeval.campaigns.store.Store.access`."""
+    """Credentials of one campaign (invites, sessions, tokens, passwords, memberships): create, check, revoke."""
 
     def __init__(self, read: Transaction, write: Transaction, now: Callable[[Connection], int]) -> None:
+        """Keep callables that run work on the campaign in a transaction, and that read the clock (microseconds)."""
         self._read, self._write, self._now = read, write, now
 
     def issue(self, kind: str, role: str, person: str, scope: str = "all") -> str:
@@ -122,8 +123,8 @@ class Access:
             raise InputError(f"expected one of {', '.join(_SECRET)} for a judge or a lead, got {kind!r} for {role!r}")
         if scope not in SCOPES:
             raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {shown(scope)}", field="scope")
-        person_of_credential = Person(checked_judge(person), role, scope)
-        return self._write(lambda connection, number, _: self._add(connection, number, kind, person_of_credential))
+        owner = Person(checked_judge(person), role, scope)
+        return self._write(lambda connection, campaign_id, _: self._add(connection, campaign_id, kind, owner))
 
     def come_in(self, invite: str, instead_of: str | None = None) -> tuple[str, Person] | None:
         """Exchange an invite for a session, once; None if it is unknown, used, revoked or expired.
@@ -139,26 +140,28 @@ class Access:
             The secret of the new session and the invited person.
         """
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> tuple[str, Person] | None:
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> tuple[str, Person] | None:
             now = self._now(connection)
-            used = update(credential).where(*_good("invite", number, invite, now)).values(ended_at=now)
+            used = update(credential).where(*_good("invite", campaign_id, invite, now)).values(ended_at=now)
             row = connection.execute(used.returning(credential.c.person, credential.c.role)).first()
             if row is None:
                 return None
             person = Person(row.person, row.role)
-            return self._begin(connection, number, person, instead_of), person
+            return self._begin(connection, campaign_id, person, instead_of), person
 
         return self._write(work)
 
     def start_sign_in(self) -> str | None:
         """Start a sign-in at another site; return its secret, valid once for ten minutes, or None if too many wait."""
-        return self._write(lambda connection, number, _: sign_ins.start(connection, number, self._now(connection)))
+        return self._write(
+            lambda connection, campaign_id, _: sign_ins.start(connection, campaign_id, self._now(connection))
+        )
 
     def end_sign_in(self, secret: str) -> bool:
         """Consume the secret of a started sign-in; return True if it was valid."""
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> bool:
-            return sign_ins.end(connection, number, secret, self._now(connection))
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> bool:
+            return sign_ins.end(connection, campaign_id, secret, self._now(connection))
 
         return self._write(work)
 
@@ -166,9 +169,9 @@ class Access:
         """Allow the judge of this name to sign in through another site, until the membership is revoked."""
         member = Person(checked_judge(person), "judge")
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> None:
-            if not self._is_member(connection, number, member.name):
-                self._add(connection, number, "member", member)
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
+            if not self._is_member(connection, campaign_id, member.name):
+                self._add(connection, campaign_id, "member", member)
 
         self._write(work)
 
@@ -183,10 +186,10 @@ class Access:
             True to require that `let_in` has admitted this person; None is returned otherwise.
         """
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> str | None:
-            if of_member and not self._is_member(connection, number, person.name):
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> str | None:
+            if of_member and not self._is_member(connection, campaign_id, person.name):
                 return None
-            return self._begin(connection, number, person, instead_of)
+            return self._begin(connection, campaign_id, person, instead_of)
 
         return self._write(work)
 
@@ -194,18 +197,18 @@ class Access:
         """Set a lead's password hash, revoke the old one and all sessions; return the secret of a new session."""
         lead = Person(checked_judge(person), "lead")
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> str:
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> str:
             now = self._now(connection)
             is_old = credential.c.kind.in_(("password", "session")) & credential.c.ended_at.is_(None)
-            _end(connection, now, credential.c.campaign_id == number, credential.c.person == lead.name, is_old)
-            self._insert(connection, number, "password", lead, password_hash)
-            return self._add(connection, number, "session", lead)
+            _end(connection, now, credential.c.campaign_id == campaign_id, credential.c.person == lead.name, is_old)
+            self._insert(connection, campaign_id, "password", lead, password_hash)
+            return self._add(connection, campaign_id, "session", lead)
 
         return self._write(work)
 
     def password_of(self, person: str) -> str | None:
         """Read the hash of a person's password; None if the person has none."""
-        return self._read(lambda connection, number, _: _password(connection, number, person))
+        return self._read(lambda connection, campaign_id, _: _password(connection, campaign_id, person))
 
     def try_password(self, person: str, address: str) -> PasswordTry:
         """Record a password attempt for a name from a network address, as failed until `sign_in` confirms it.
@@ -214,9 +217,9 @@ class Access:
         """
         name = judge_name(person)
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> PasswordTry:
-            wait_s = password_attempts.take(connection, number, self._now(connection), name, address)
-            return PasswordTry(wait_s=wait_s, hash=_password(connection, number, name))
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> PasswordTry:
+            wait_s = password_attempts.take(connection, campaign_id, self._now(connection), name, address)
+            return PasswordTry(wait_s=wait_s, hash=_password(connection, campaign_id, name))
 
         return self._write(work)
 
@@ -239,45 +242,46 @@ class Access:
         """
         lead = Person(judge_name(person), "lead")
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> tuple[str, Person] | None:
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> tuple[str, Person] | None:
             now = self._now(connection)
-            if _password(connection, number, lead.name) != password_hash:
+            if _password(connection, campaign_id, lead.name) != password_hash:
                 return None
-            password_attempts.give_back(connection, number, lead.name, address)
+            password_attempts.give_back(connection, campaign_id, lead.name, address)
             connection.execute(update(credential).where(credential.c.digest == password_hash).values(seen_at=now))
-            return self._begin(connection, number, lead, instead_of), lead
+            return self._begin(connection, campaign_id, lead, instead_of), lead
 
         return self._write(work)
 
     def person_of(self, kind: str, secret: str) -> Person | None:
         """Look up the person of a session, token or invite (``kind``) by its secret; None if it is not valid now."""
 
-        def look(connection: Connection, number: int, _: CampaignRow) -> tuple[Person | None, bool]:
+        def look(connection: Connection, campaign_id: int, _: CampaignRow) -> tuple[Person | None, bool]:
             now = self._now(connection)
-            row = connection.execute(select(credential).where(*_good(kind, number, secret, now))).first()
+            row = connection.execute(select(credential).where(*_good(kind, campaign_id, secret, now))).first()
             if row is None:
                 return None, False
             return Person(row.person, row.role, row.scope), now - row.seen_at > _NOTED_S * MICROSECONDS
 
-        person, is_due = self._read(look)
-        if is_due:
+        person, is_note_due = self._read(look)  # the time of a request is written once a minute: a write is slow
+        if is_note_due:
             self._note(kind, secret)
         return person
 
     def end(self, kind: str, secret: str) -> None:
         """Revoke the credential of this kind with this secret; no effect if it is not valid."""
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> None:
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
             now = self._now(connection)
-            _end(connection, now, *_good(kind, number, secret, now))
+            _end(connection, now, *_good(kind, campaign_id, secret, now))
 
         self._write(work)
 
     def end_by_id(self, row_id: int) -> None:
         """Revoke a credential by its id in `rows`, and for a member also the sessions; no effect if it has ended."""
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> None:
-            is_open, now = (credential.c.campaign_id == number, credential.c.ended_at.is_(None)), self._now(connection)
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
+            now = self._now(connection)
+            is_open = (credential.c.campaign_id == campaign_id, credential.c.ended_at.is_(None))
             of_row = (*is_open, credential.c.id == row_id)
             row = connection.execute(select(credential).where(*of_row)).first()
             _end(connection, now, *of_row)
@@ -290,68 +294,60 @@ class Access:
     def rows(self) -> list[CredentialRow]:
         """List all credentials of the campaign, valid or ended, the newest first."""
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> list[CredentialRow]:
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> list[CredentialRow]:
             now = self._now(connection)
-            chosen = select(credential).where(credential.c.campaign_id == number).order_by(credential.c.id.desc())
+            chosen = select(credential).where(credential.c.campaign_id == campaign_id).order_by(credential.c.id.desc())
             return [_row(row, now) for row in connection.execute(chosen)]
 
         return self._read(work)
 
-    def _begin(self, connection: Connection, number: int, person: Person, instead_of: str | None) -> str:
-        """Create a session and end the browser's previous one (its secret, if any); return the new secret."""
+    def _begin(self, connection: Connection, campaign_id: int, person: Person, instead_of: str | None) -> str:
+        """Create a session, and end the browser's previous one with secret ``instead_of``; return the new secret."""
         now = self._now(connection)
         if instead_of is not None:
-            _end(connection, now, *_good("session", number, instead_of, now))
-        return self._add(connection, number, "session", person)
+            _end(connection, now, *_good("session", campaign_id, instead_of, now))
+        return self._add(connection, campaign_id, "session", person)
 
-    def _is_member(self, connection: Connection, number: int, person: str) -> bool:
-        """Check whether a person has a valid membership."""
-        is_it = (credential.c.campaign_id == number, credential.c.kind == "member", credential.c.person == person)
+    def _is_member(self, connection: Connection, campaign_id: int, person: str) -> bool:
+        """Check whether a person has a valid membership, which allows to sign in through another site."""
+        is_it = (credential.c.campaign_id == campaign_id, credential.c.kind == "member", credential.c.person == person)
         is_good = (credential.c.ended_at.is_(None), credential.c.expires_at > self._now(connection))
         return connection.execute(select(credential.c.id).where(*is_it, *is_good)).first() is not None
 
-    def _add(self, connection: Connection, number: int, kind: str, person: Person) -> str:
-        """Create a credential of this kind with a new secret; return the secret. ``number`` is the campaign's id."""
+    def _add(self, connection: Connection, campaign_id: int, kind: str, person: Person) -> str:
+        """Create a credential of this kind (a key of `LASTS_S`) with a new secret; return the secret."""
         secret = secrets.token_urlsafe(32)
-        self._insert(connection, number, kind, person, hashed(secret))
+        self._insert(connection, campaign_id, kind, person, hashed(secret))
         return secret
 
-    def _insert(self, connection: Connection, number: int, kind: str, person: Person, digest: str) -> None:
+    def _insert(self, connection: Connection, campaign_id: int, kind: str, person: Person, digest: str) -> None:
         """Insert a credential with the digest of its secret (for a password: its slow hash)."""
         now = self._now(connection)
-        values = {
-            "campaign_id": number,
-            "kind": kind,
-            "role": person.role,
-            "scope": person.scope,
-            "person": person.name,
-            "digest": digest,
-            "created_at": now,
-            "seen_at": now,
-            "expires_at": now + LASTS_S[kind] * MICROSECONDS,
-        }
+        who = {"role": person.role, "scope": person.scope, "person": person.name}
+        times = {"created_at": now, "seen_at": now, "expires_at": now + LASTS_S[kind] * MICROSECONDS}
+        values = {"campaign_id": campaign_id, "kind": kind, "digest": digest, **who, **times}
         connection.execute(insert(credential).values(values))
 
     def _note(self, kind: str, secret: str) -> None:
         """Store the current time as that of the credential's last request."""
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> None:
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
             now = self._now(connection)
-            connection.execute(update(credential).where(*_good(kind, number, secret, now)).values(seen_at=now))
+            connection.execute(update(credential).where(*_good(kind, campaign_id, secret, now)).values(seen_at=now))
 
         self._write(work)
 
 
-def _good(kind: str, number: int, secret: str, now: int) -> tuple[Any, ...]:
-    """Build the conditions under which a secret is valid for a campaign (``number``) at ``now`` (microseconds)."""
-    is_it = (credential.c.campaign_id == number, credential.c.kind == kind, credential.c.digest == hashed(secret))
+def _good(kind: str, campaign_id: int, secret: str, now: int) -> tuple[Any, ...]:
+    """Build the conditions under which a secret is valid for a campaign at ``now`` (microseconds)."""
+    is_it = (credential.c.campaign_id == campaign_id, credential.c.kind == kind, credential.c.digest == hashed(secret))
     idle = (credential.c.seen_at > now - IDLE_S * MICROSECONDS,) if kind == "session" else ()
     return (*is_it, credential.c.ended_at.is_(None), credential.c.expires_at > now, *idle)
 
 
-def _password(connection: Connection, number: int, person: str) -> str | None:
-    """Read the hash of a person's valid password in the campaign with id ``number``; None if there is none."""
-    is_it = (credential.c.campaign_id == number, credential.c.kind == "password", credential.c.person == person)
+def _password(connection: Connection, campaign_id: int, person: str) -> str | None:
+    """Read the hash of a person's valid password for a campaign; None if there is none."""
+    is_it = (credential.c.campaign_id == campaign_id, credential.c.kind == "password", credential.c.person == person)
     chosen = select(credential.c.digest).where(*is_it, credential.c.ended_at.is_(None))
     return connection.execute(chosen.order_by(credential.c.id.desc())).scalars().first()
 

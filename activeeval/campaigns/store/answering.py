@@ -60,7 +60,7 @@ def check_judgment(
             "this campaign has strict order: items cannot be deferred; judge it, or say why it cannot be judged"
         )
     check_text("reason", judgment.reason, most=MOST_OF_A_REASON)
-    canonical([dict(judgment.body), dict(judgment.settles)])
+    canonical([dict(judgment.body), dict(judgment.settles)])  # raises InputError if not JSON
     if judgment.kind == "preferred" and not judgment.body:
         raise InputError("preferred needs the pair and the preference, got nothing")
     if judgment.kind == "judged" and not set(judgment.body) - {OF_MACHINE, *BESIDE}:
@@ -110,7 +110,7 @@ def submit(
     StateError
         If a different answer is stored under the key.
     """
-    # a concurrent submit with the same token waits here, and then finds that the token is gone
+    # lock the assignment that holds the token's hash: a concurrent submit waits here, then finds that the hash is gone
     assignment_id = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
     lock_log(connection, campaign_id)
     stored = with_key(connection, campaign_id, answer.key)
@@ -124,6 +124,7 @@ def submit(
     happened = [judgment_event(claimed, judgment, at, answer.key)]
     if judgment.settles:
         happened.append(judgment_event(claimed, JudgeAnswer(kind="judged", body=judgment.settles), at, None))
+    # a comparison keeps its query reserved, a deferral frees the item, other answers complete it
     goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
     becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "deferred": FREED}
     values = becomes.get(happened[-1].kind, {**FREED, "state": "done", "judge": claimed.judge})
@@ -166,7 +167,8 @@ def judgment_event(
 def late_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, why: str) -> Event:
     """Build the ``late`` event of an answer that does not count; its body keeps the answer.
 
-    Parameters as for `judgment_event`; ``why`` is the reason.
+    ``item`` is an event of the item, ``at`` the time in UTC microseconds, ``key`` the idempotency key, and ``why`` the
+    reason why the answer does not count.
     """
     body: dict[str, Any] = {"said": judgment.kind, "reason": judgment.reason}
     body |= {"body": dict(judgment.body)} if judgment.body else {}
@@ -185,7 +187,7 @@ def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
 
 
 def _of_item(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop clock times and remarks from a body: they do not make an answer different."""
+    """Drop clock times and remarks from the body of an answer: they do not make an answer different."""
     return {name: value for name, value in body.items() if name not in BESIDE}
 
 
@@ -275,7 +277,7 @@ def _repeated(stored: Event, item: Event, answer: KeyedAnswer) -> Acknowledged:
     """
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
     if not is_of_item or not says_the_same(stored, answer.judgment):
-        has_key = not answer.key.startswith("token:")
+        has_key = not answer.key.startswith("token:")  # else the key was derived from the token
         place = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
         raise StateError(f"{place} event {stored.seq}, which is a different answer")
     return Acknowledged(event=stored, is_repeated=True)

@@ -73,6 +73,7 @@ def claim(connection: Connection, request: Claim) -> ItemClaim | None:
     }
     by_query = request.by_query and not request.campaign.strict_order
     digest = hashed(token)
+    # random coefficients of the order in which a query's items are given out
     values |= {"spin": 1 + int(digest[:8], 16) % _PRIME, "shift": int(digest[8:16], 16) % _PRIME}
     taken = connection.execute(_taking("held"), values).scalar() or _next(connection, values, by_query=by_query)
     return None if taken is None else _shown(connection, request, taken, token)
@@ -132,7 +133,7 @@ def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool =
 
     Return its id, or None. Within a block come the judge's last unit (items judged together), units that no other judge
     holds, any unit, then items that the judge deferred; with ``by_query`` first the judge's last query, then queries
-    that no judge has open. ``values`` are the parameters of the statements.
+    that no judge has open. ``values`` are the bind parameters of the statements, as `claim` builds them.
     """
     has_put_off = connection.execute(_laters().limit(1), values).first() is not None
     unit = connection.execute(_last_unit(), values).scalar()
@@ -158,7 +159,8 @@ def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int
     Return its id or None.
 
     The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
-    judge must not see. ``prefix`` is "fresh " to skip items that the judge has deferred, else "".
+    judge must not see. ``bound`` are the bind parameters of the statements, with the judge's query as ``in_query``.
+    ``prefix`` is "fresh " to skip items that the judge has deferred, else "".
     """
     taken: int | None = connection.execute(_taking(f"{prefix}query"), bound).scalar()
     if taken is None and (query := connection.execute(_free_query(prefix), bound).scalar()) is not None:
@@ -170,7 +172,8 @@ def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int
 def _taking(where: str) -> Update:
     """Build the statement that takes the first assignment (needed judgment) of a selection, if it is still free.
 
-    ``where`` is the selection's name in `_places`.
+    ``where`` is the selection's name in `_places`. Bind parameters are those of the selection, and new_hash (digest of
+    the claim's token) and new_lease (end of the reservation). The statement returns the id of the assignment.
     """
     first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
     still = assignment.c.state == "leased" if where == "held" else is_takeable(assignment, _NOW)
@@ -189,7 +192,9 @@ def _places() -> dict[str, Select[Any]]:
 
     "held" is the judge's own item, "put off" the items that the judge deferred. "unit" is the judge's last unit (items
     judged together), "alone" are units that no other judge holds, "query" is one query, and "any" is all of the block
-    (part of the sample). With the prefix "fresh " deferred items are left out.
+    (part of the sample). With the prefix "fresh " deferred items are left out. ``candidate`` is an alias of the table
+    of assignments. Bind parameters: of_campaign, of_judge, as_of (UTC microseconds), in_block; for "unit" in_unit; for
+    "query" in_query (an id), spin and shift (random integers).
     """
     s = _CANDIDATE
     is_leased = literal_column("candidate.state") == literal_column("'leased'")
@@ -211,7 +216,7 @@ def _places() -> dict[str, Select[Any]]:
 
 
 def _query_of(assignments: Any) -> Any:
-    """Select the query of an assignment (needed judgment); ``assignments`` is the table or an alias of it."""
+    """Select the query's id of each row of ``assignments`` (the table of needed judgments, or an alias of it)."""
     unit = tables.unit
     of_unit = (unit.c.campaign_id == _CAMPAIGN, unit.c.number == assignments.c.unit)
     return select(unit.c.query_id).where(*of_unit).correlate(assignments).scalar_subquery()
@@ -219,7 +224,11 @@ def _query_of(assignments: Any) -> Any:
 
 @cache
 def _free_query(prefix: str) -> Select[Any]:
-    """Build the statement for the first query of a block (part of the sample) that no judge has open."""
+    """Build the statement for the first query of a block (part of the sample) that no judge has open.
+
+    ``prefix`` is "fresh " to skip items that the judge has deferred, else "". ``candidate`` and ``other`` are aliases
+    of the table of assignments. Bind parameters: of_campaign, of_judge, as_of (UTC microseconds), in_block.
+    """
     s, o = _CANDIDATE, _OTHER
     in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
     taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
@@ -228,7 +237,7 @@ def _free_query(prefix: str) -> Select[Any]:
 
 @cache
 def _lowest_block() -> Select[Any]:
-    """Build the statement for the lowest block (part of the sample) above a given one with work for the judge."""
+    """Select the lowest block (part of the sample) beyond :above in which judge :of_judge can take an item now."""
     s = _CANDIDATE
     chosen = select(s.c.block).where(_can_take(), s.c.block > bindparam("above"))
     return chosen.order_by(s.c.block, s.c.unit, s.c.position, s.c.k).limit(1)
@@ -236,7 +245,7 @@ def _lowest_block() -> Select[Any]:
 
 @cache
 def _last_unit() -> Select[Any]:
-    """Build the statement for the unit (items judged together) of the judge's last answer."""
+    """Select the unit (items judged together) of the last answer of judge :of_judge in campaign :of_campaign."""
     kinds = (*ANSWERS, "deferred")
     of_judge = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
     return select(event.c.unit).where(*of_judge).order_by(event.c.seq.desc()).limit(1)
@@ -244,7 +253,7 @@ def _last_unit() -> Select[Any]:
 
 @cache
 def _last_query() -> Select[Any]:
-    """Build the statement for the query of the judge's last answer."""
+    """Select the query of the last answer of judge :of_judge in campaign :of_campaign."""
     kinds = (*ANSWERS, "deferred")
     of_judge = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
     return select(event.c.query_id).where(*of_judge).order_by(event.c.seq.desc()).limit(1)
@@ -252,14 +261,14 @@ def _last_query() -> Select[Any]:
 
 @cache
 def _laters() -> Select[Any]:
-    """Select the numbers of the ``deferred`` events (items put off) of the judge."""
+    """Select the numbers of the ``deferred`` events (items put off) of judge :of_judge in campaign :of_campaign."""
     is_deferred = literal_column("event.kind") == literal_column("'deferred'")
     return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, is_deferred)
 
 
 @cache
 def _judge() -> Select[Any]:
-    """Build the statement that locks a judge's row."""
+    """Select, with a lock, the row of the judge with name :of_judge in the campaign with id :of_campaign."""
     table = tables.judge
     return select(table.c.name).where(table.c.campaign_id == _CAMPAIGN, table.c.name == _JUDGE).with_for_update()
 
@@ -272,7 +281,7 @@ def _is_open(assignments: Any) -> ColumnElement[bool]:
 def _can_take() -> ColumnElement[bool]:
     """Build the condition that the candidate is free and the judge has no other assignment of its document.
 
-    An assignment is one of the judgments that a document needs.
+    An assignment is one of the judgments that a document needs; ``candidate`` and ``other`` are aliases of their table.
     """
     s, o = _CANDIDATE, _OTHER
     has_judged = select(o.c.id).where(
@@ -284,7 +293,7 @@ def _can_take() -> ColumnElement[bool]:
 
 
 def _put_off() -> Select[Any]:
-    """Select this judge's ``deferred`` events (deferrals) of the candidate's item."""
+    """Select the judge's ``deferred`` events (deferrals) of the item of ``candidate``, an alias of the assignments."""
     s = _CANDIDATE
     of_item = and_(
         place.c.campaign_id == _CAMPAIGN,
@@ -297,7 +306,7 @@ def _put_off() -> Select[Any]:
 
 
 def _is_in_no_hands() -> ColumnElement[bool]:
-    """Build the condition that no other judge holds an item of the candidate's unit (items judged together)."""
+    """Build the condition that no judge holds an item of the unit (items judged together) of alias ``candidate``."""
     s, o = _CANDIDATE, _OTHER
     same = (o.c.campaign_id == _CAMPAIGN, o.c.block == s.c.block, o.c.unit == s.c.unit, o.c.k == s.c.k)
     others = select(o.c.id).where(*same, _is_open(o), o.c.state == "leased", o.c.lease_until >= _NOW)
@@ -306,7 +315,10 @@ def _is_in_no_hands() -> ColumnElement[bool]:
 
 @cache
 def _item() -> Select[Any]:
-    """Build the statement that reads what a judge is shown of an assignment (needed judgment): ids and texts."""
+    """Select what a judge is shown of the assignment with id :of_assignment: ids and texts.
+
+    An assignment is a needed judgment. ``text`` is the query's text, ``content`` the document's texts as JSON.
+    """
     unit, query, document = tables.unit, tables.query, tables.document
     of_assignment = assignment.join(place, tables.matches(assignment, place, "campaign_id", "unit", "position"))
     of_assignment = of_assignment.join(unit, tables.matches(assignment, unit, "campaign_id", ("unit", "number")))
@@ -326,13 +338,13 @@ def _item() -> Select[Any]:
 
 @cache
 def _laters_of_item() -> Select[Any]:
-    """Build the statement that finds a ``deferred`` event of the judge for an item."""
+    """Select a ``deferred`` event of :of_judge in :of_campaign for document :of_document of the unit :of_unit."""
     of_item = (event.c.unit == bindparam("of_unit"), event.c.doc_id == bindparam("of_document"))
     return _laters().where(*of_item).limit(1)
 
 
 def _shown(connection: Connection, request: Claim, taken: int, token: str) -> ItemClaim:
-    """Append the ``shown`` event of the taken assignment (needed judgment) and return its item as a claim."""
+    """Append the ``shown`` event of the assignment (needed judgment) with id ``taken``; return its item as a claim."""
     row = connection.execute(_item(), {"of_assignment": taken}).one()
     lock_log(connection, request.campaign_id)
     of_item = {"of_campaign": request.campaign_id, "of_judge": request.judge}

@@ -63,6 +63,7 @@ class Database:
     """
 
     def __init__(self, url: str, wait_s: float) -> None:
+        """Prepare connections to the database at ``url``; ``wait_s`` are seconds to wait for other writers."""
         self._address = address_of(url)
         self.place, self.path, self.is_sqlite = self._address.place, self._address.path, self._address.is_sqlite
         self.is_archive = self.path is not None and _is_archive(self.path)
@@ -74,7 +75,8 @@ class Database:
         # an export must not see part of a concurrent write
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._writer = _writer_of(self.path)
-        self._lies_at: tuple[int, int] | None = None
+        # device and inode of the SQLite file when first used
+        self._file_id: tuple[int, int] | None = None
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in one read transaction on a consistent snapshot; return its result."""
@@ -185,28 +187,28 @@ class Database:
         if self.path is None or self.is_archive:
             return
         try:
-            lies = os.stat(self.path)
+            status = os.stat(self.path)
         except FileNotFoundError:
-            if self._lies_at is None:
+            if self._file_id is None:
                 return  # it is being created, or the driver reports it
-            lies = None
-        file_id = None if lies is None else (lies.st_dev, lies.st_ino)
-        if self._lies_at is not None and file_id != self._lies_at:
+            status = None
+        file_id = None if status is None else (status.st_dev, status.st_ino)
+        if self._file_id is not None and file_id != self._file_id:
             error = StateError(f"{self.place}: the file was removed or replaced; nothing of this was stored")
             error.is_passing = True
             raise error
-        self._lies_at = file_id
+        self._file_id = file_id
 
     def _sqlite(self) -> Engine:
         """Create the engine for SQLite."""
         arguments = {"timeout": self._wait_s, "check_same_thread": False}
-        sizes: dict[str, Any] = {"poolclass": StaticPool}
+        pool: dict[str, Any] = {"poolclass": StaticPool}  # a database in memory exists in one connection only
         if self.path is not None:
-            sizes = {"poolclass": QueuePool, "pool_size": N_CONNECTIONS, "max_overflow": -1}
+            pool = {"poolclass": QueuePool, "pool_size": N_CONNECTIONS, "max_overflow": -1}
         if self.is_archive:
             # others may have write access: each transaction opens the file anew, so that it sees their writes
-            sizes = {"poolclass": NullPool, "creator": lambda: self._archive(arguments)}
-        engine = create_engine(self._address.url, connect_args=arguments, **sizes)
+            pool = {"poolclass": NullPool, "creator": lambda: self._archive(arguments)}
+        engine = create_engine(self._address.url, connect_args=arguments, **pool)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine

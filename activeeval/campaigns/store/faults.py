@@ -65,11 +65,13 @@ class ConnectionFaults:
     """
 
     def __init__(self, place: str, is_repeatable: bool) -> None:
+        """Start without failures; ``place`` names the database, ``is_repeatable`` a transaction that may run twice."""
         self._place = place
         self._advice = (
             "try again, it is stored only once" if is_repeatable else "check what is stored before you try again"
         )
-        self._first: BaseException | None = None
+        self._first: BaseException | None = None  # first failure of a connection
+        # first failure during a commit
         self._in_commit: BaseException | None = None
 
     def note(self, error: BaseException, *, in_commit: bool) -> None:
@@ -125,6 +127,7 @@ def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[Act
     if isinstance(error, exc.TimeoutError):
         return StateError, "all connections have been busy for {wait:g} s; " + _UNWRITTEN + ", try again"
     if is_sqlite:
+        # entries: a part of SQLite's message, error class, template
         kinds = (entry[1:] for entry in _SQLITE if entry[0] in text.lower())
         return next(kinds, (StateError, "{text}"))
     if isinstance(error, exc.OperationalError) and not sqlstate(error):

@@ -124,7 +124,7 @@ def _record(
 ) -> list[Acknowledged]:
     """Store the lines of one judge, and complete their assignments (needed judgments); return one result for each line.
 
-    ``assignments`` are those of all items of the import, by query and document.
+    ``assignments`` are those of all items of the import, by query and document; ``at`` is the time in UTC microseconds.
     """
     before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
     desk = _Desk(
@@ -172,13 +172,15 @@ _Assignments = dict[tuple[str, str], list[_Place]]
 
 
 class _Before:
-    """Earlier events of a judge, and the events under the keys of a file.
-
-    ``lent`` has the items (unit, document) that were checked out to the judge, ``answers`` the latest answer by unit,
-    document and number of the assignment, ``late`` late answers by query and document, ``keyed`` events by key.
-    """
+    """Earlier events of a judge, and the events under the keys of a file."""
 
     def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
+        """Read the events of a judge, and those with one of the idempotency ``keys``.
+
+        ``lent`` has the items (unit, document) that were checked out to the judge, ``answers`` the latest answer by
+        unit, document and number of the assignment, ``late`` late answers by query and document, ``keyed`` events by
+        key.
+        """
         kinds = (*ANSWERS, "late", "checked_out")
         events_of_judge = events(connection, campaign_id, event.c.judge == judge, event.c.kind.in_(kinds))
         self.lent = {(e.unit, e.doc_id) for e in events_of_judge if e.kind == "checked_out"}
@@ -232,6 +234,7 @@ class _Desk:
         if assigned is not None and self._is_answered(assigned):
             return self._again(self.before.answers[assigned.unit, doc_id, assigned.k], judgment, key)
         was_lent = (unit_number, doc_id) in self.before.lent
+        # the judge's own assignment comes first, then the lowest rank, then the first in order
         ranked = [(-1 if p is assigned else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
         rank, _, chosen = min(ranked, default=(_NEVER, 0, None))
         if chosen is None or rank == _NEVER:

@@ -46,7 +46,7 @@ def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wa
 
 
 def is_made(url: str, *, wait_s: float = 30.0) -> bool:
-    """Check whether a database has a store of campaigns; ``url`` and ``wait_s`` as for `open_store`.
+    """Check whether the database at a URL has a store of campaigns; wait ``wait_s`` seconds while a process writes.
 
     Raises
     ------

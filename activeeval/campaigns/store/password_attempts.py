@@ -34,12 +34,12 @@ def wait_after(n_failed: int) -> int:
     return 0 if n_failed < N_FREE else min(LONGEST_WAIT_S, FIRST_WAIT_S << min(n_failed - N_FREE, 20))
 
 
-def take(connection: Connection, number: int, now: int, account: str, address: str) -> int:
+def take(connection: Connection, campaign_id: int, now: int, account: str, address: str) -> int:
     """Count an attempt for an account from an address as failed, unless an earlier failure still requires a wait.
 
     Parameters
     ----------
-    number : int
+    campaign_id : int
         Id of the campaign.
     now : int
         Time in UTC microseconds.
@@ -52,16 +52,17 @@ def take(connection: Connection, number: int, now: int, account: str, address: s
         Seconds to wait before an attempt is allowed; 0 if this one was counted, otherwise nothing is counted.
     """
     long_ago = now - FORGOTTEN_S * MICROSECONDS
-    connection.execute(delete(_table).where(_table.c.campaign_id == number, _table.c.last_at < long_ago))
+    connection.execute(delete(_table).where(_table.c.campaign_id == campaign_id, _table.c.last_at < long_ago))
     digests = dict(zip(KINDS, map(hashed, (account, address)), strict=True))
     for kind, digest in digests.items():
-        new = {"campaign_id": number, "kind": kind, "digest": digest, "n_failed": 0, "last_at": now, "waits_until": 0}
+        new = {"campaign_id": campaign_id, "kind": kind, "digest": digest}
+        new |= {"n_failed": 0, "last_at": now, "waits_until": 0}
         insert_missing(connection, _table, [new], "digest")
-    of_both = and_(_table.c.campaign_id == number, or_(*(_is(kind, digests[kind]) for kind in KINDS)))
+    of_both = and_(_table.c.campaign_id == campaign_id, or_(*(_is(kind, digests[kind]) for kind in KINDS)))
     rows = list(connection.execute(select(_table).where(of_both).order_by(_table.c.kind).with_for_update()))
     wait = max(int(row.waits_until) for row in rows) - now
     if wait > 0:
-        return -(-wait // MICROSECONDS)
+        return -(-wait // MICROSECONDS)  # rounded up to seconds
     for row in rows:
         waits_until = now + wait_after(row.n_failed + 1) * MICROSECONDS
         values = {"n_failed": row.n_failed + 1, "last_at": now, "waits_until": waits_until}
@@ -69,18 +70,18 @@ def take(connection: Connection, number: int, now: int, account: str, address: s
     return 0
 
 
-def give_back(connection: Connection, number: int, account: str, address: str) -> None:
+def give_back(connection: Connection, campaign_id: int, account: str, address: str) -> None:
     """Clear the failed attempts of an account after a sign-in, and refund the last one of its address.
 
-    ``number`` is the id of the campaign.
+    ``campaign_id`` is the id of the campaign.
     """
-    of_account = (_table.c.campaign_id == number, _is("account", hashed(account)))
+    of_account = (_table.c.campaign_id == campaign_id, _is("account", hashed(account)))
     connection.execute(delete(_table).where(*of_account))
-    of_address = (_table.c.campaign_id == number, _is("address", hashed(address)))
+    of_address = (_table.c.campaign_id == campaign_id, _is("address", hashed(address)))
     values = {"n_failed": _table.c.n_failed - 1, "waits_until": 0}
     connection.execute(update(_table).where(*of_address, _table.c.n_failed > 0).values(values))
 
 
 def _is(kind: str, digest: str) -> ColumnElement[bool]:
-    """Build the condition for the counter of an account or an address (``kind``) by its digest."""
+    """Build the condition that selects the counter of an account or an address (``kind``) by the digest of its name."""
     return and_(_table.c.kind == kind, _table.c.digest == digest)

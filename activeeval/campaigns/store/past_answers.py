@@ -32,19 +32,21 @@ class PastAnswers:
     """
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
+        """Keep the database and its clock; ``clock`` (UTC microseconds) replaces that of the server or this machine."""
         self._database = database
         self._now: Callable[[Connection], int] = clock_of if clock is None else lambda _: clock()
         # reading a server's clock costs a statement: where precision does not matter it is read once in a while
-        self._is_asked = clock is None and not database.is_sqlite
-        self._asked: tuple[float, int] | None = None
+        self._is_extrapolated = clock is None and not database.is_sqlite
+        self._last_reading: tuple[float, int] | None = None  # monotonic seconds here, and microseconds of the server
         self._known: dict[str, tuple[int, CampaignRow]] = {}  # cached, as a campaign's row never changes
         self._guard = threading.Lock()
 
     def now(self, name: str) -> int:
-        """Read the store's clock: UTC microseconds."""
-        if self._asked is None or not self._is_asked or time.monotonic() - self._asked[0] > ASKED_S:
+        """Read the store's clock: UTC microseconds; a server's is extrapolated from a reading of the last minute."""
+        last = self._last_reading
+        if last is None or not self._is_extrapolated or time.monotonic() - last[0] > ASKED_S:
             return self._read(name, lambda connection, _, __: self._about_now(connection))
-        return self._since_asked(*self._asked)
+        return self._extrapolated(*last)
 
     def renew(self, name: str, token: str) -> int | None:
         """Restart the lease of the item that was shown under a token; return its new end in UTC microseconds.
@@ -52,8 +54,8 @@ class PastAnswers:
         Return None if the item is no longer held under the token.
         """
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> int | None:
-            return history.renew(connection, number, token, self._now(connection), campaign.lease_s)
+        def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> int | None:
+            return history.renew(connection, campaign_id, token, self._now(connection), campaign.lease_s)
 
         return self._write(name, work)
 
@@ -75,11 +77,11 @@ class PastAnswers:
         judge = checked_judge(judge)
         answering.check_key(key)
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
+        def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Acknowledged:
             answering.check_judgment(judgment, campaign, ANSWERS)
             correction = history.Correction(seq, judge, judgment, key)
-            stored = history.correct(connection, number, correction, self._now(connection))
-            ask_third(connection, number, campaign, [stored.event])
+            stored = history.correct(connection, campaign_id, correction, self._now(connection))
+            ask_third(connection, campaign_id, campaign, [stored.event])
             return stored
 
         return self._write(name, work, is_repeatable=True)
@@ -109,11 +111,11 @@ class PastAnswers:
         lead = checked_judge(lead)
         check_text("reason", reason, may_be_empty=False, most=MOST_OF_A_REASON)
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
+        def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Acknowledged:
             answering.check_judgment(JudgeAnswer(kind="judged", grade=grade), campaign)
             rules = (campaign.judges_per_item, campaign.adjudicate)
             adjudication = Adjudication(seq, lead, grade, reason, *rules)
-            return decide(connection, number, adjudication, self._now(connection))
+            return decide(connection, campaign_id, adjudication, self._now(connection))
 
         return self._write(name, work)
 
@@ -135,10 +137,10 @@ class PastAnswers:
         judge = checked_judge(judge)
         check_text("item", item, may_be_empty=False, most=MOST_OF_A_NAME)
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
+        def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Acknowledged:
             answering.check_judgment(JudgeAnswer(kind="judged", grade=grade), campaign)
             answer = history.TrainingAnswer(judge, item, grade, expected)
-            return history.train(connection, number, answer, self._now(connection))
+            return history.train(connection, campaign_id, answer, self._now(connection))
 
         return self._write(name, work, is_repeatable=True)
 
@@ -146,7 +148,7 @@ class PastAnswers:
         """Read the answers to training items (with a known grade) of one judge, or of all judges (None)."""
         of_kind = [tables.event.c.kind == "trained"]
         of_kind += [] if judge is None else [tables.event.c.judge == checked_judge(judge)]
-        return self._read(name, lambda connection, number, _: events(connection, number, *of_kind))
+        return self._read(name, lambda connection, campaign_id, _: events(connection, campaign_id, *of_kind))
 
     def pose(self, name: str, control: Control) -> tuple[str, Event]:
         """Show a control (item with an expected answer) to a judge.
@@ -154,13 +156,14 @@ class PastAnswers:
         Return the token for `Store.submit`, and the event.
         """
         return self._write(
-            name, lambda connection, number, _: controls.pose(connection, number, control, self._now(connection))
+            name,
+            lambda connection, campaign_id, _: controls.pose(connection, campaign_id, control, self._now(connection)),
         )
 
     def is_answered(self, name: str, token: str) -> bool:
         """Check whether the item that was shown under a token (secret of a claim) was answered."""
         key = f"token:{hashed(token)}"
-        return self._read(name, lambda connection, number, _: with_key(connection, number, key)) is not None
+        return self._read(name, lambda connection, campaign_id, _: with_key(connection, campaign_id, key)) is not None
 
     def answers_of(self, name: str, judge: str, most: int, before: int | None = None) -> list[Event]:
         """List a judge's latest valid answers, the newest first, at most ``most``.
@@ -169,24 +172,24 @@ class PastAnswers:
         """
         judge = checked_judge(judge)
         return self._read(
-            name, lambda connection, number, _: history.answers_of(connection, number, judge, most, before)
+            name, lambda connection, campaign_id, _: history.answers_of(connection, campaign_id, judge, most, before)
         )
 
     def last_events(self, name: str, until: int, most: int) -> list[Event]:
         """Read at most ``most`` events up to and including ``until``, the newest first."""
         seq = tables.event.c.seq
         wanted = (seq <= until, seq > until - most)
-        return self._read(name, lambda connection, number, _: events(connection, number, *wanted)[::-1])
+        return self._read(name, lambda connection, campaign_id, _: events(connection, campaign_id, *wanted)[::-1])
 
     def texts_of(self, name: str, event: Event) -> ItemTexts:
         """Read the texts that judges see of an event's item; raise InputError if there is no such item."""
-        return self._read(name, lambda connection, number, _: history.texts_of(connection, number, event))
+        return self._read(name, lambda connection, campaign_id, _: history.texts_of(connection, campaign_id, event))
 
     def texts_of_all(self, name: str, answers: Sequence[Event]) -> list[ItemTexts]:
         """Read the texts that judges see of several events' items, in one transaction; see `texts_of`."""
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> list[ItemTexts]:
-            return [history.texts_of(connection, number, event) for event in answers]
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> list[ItemTexts]:
+            return [history.texts_of(connection, campaign_id, event) for event in answers]
 
         return self._read(name, work)
 
@@ -203,33 +206,37 @@ class PastAnswers:
 
         They are ordered by query, unit (items judged together) and position.
         """
-        return self._read(name, lambda connection, number, _: stored_texts.page_of(connection, number, wanted, most))
+        return self._read(
+            name, lambda connection, campaign_id, _: stored_texts.page_of(connection, campaign_id, wanted, most)
+        )
 
     def item_texts(self, name: str, at: stored_texts.ItemPosition) -> stored_texts.TextRow:
         """Read the item at a position with the texts that judges see; raise InputError if none exists."""
-        return self._read(name, lambda connection, number, _: stored_texts.item_at(connection, number, at))
+        return self._read(name, lambda connection, campaign_id, _: stored_texts.item_at(connection, campaign_id, at))
 
     def text_counts(self, name: str) -> stored_texts.TextCounts:
         """Count items and queries, and those without text."""
-        return self._read(name, lambda connection, number, _: stored_texts.counts_of(connection, number))
+        return self._read(name, lambda connection, campaign_id, _: stored_texts.counts_of(connection, campaign_id))
 
     def guidelines_read(self, name: str, served: str = "") -> list[stored_texts.GuidelinesRow]:
         """List the versions of the guidelines that were displayed with answers, and the version displayed now.
 
         ``served`` is the digest of the latter; empty if there is none.
         """
-        return self._read(name, lambda connection, number, _: stored_texts.guidelines_of(connection, number, served))
+        return self._read(
+            name, lambda connection, campaign_id, _: stored_texts.guidelines_of(connection, campaign_id, served)
+        )
 
     def _about_now(self, connection: Connection) -> int:
         """Read the store's clock, for a server extrapolated from its last reading (at most `ASKED_S` old)."""
-        if not self._is_asked:
+        if not self._is_extrapolated:
             return self._now(connection)
-        if self._asked is None or time.monotonic() - self._asked[0] > ASKED_S:
-            self._asked = (time.monotonic(), self._now(connection))
-        return self._since_asked(*self._asked)
+        if self._last_reading is None or time.monotonic() - self._last_reading[0] > ASKED_S:
+            self._last_reading = (time.monotonic(), self._now(connection))
+        return self._extrapolated(*self._last_reading)
 
     @staticmethod
-    def _since_asked(at: float, now: int) -> int:
+    def _extrapolated(at: float, now: int) -> int:
         """Extrapolate the server's time (UTC microseconds) from its last reading.
 
         Parameters
@@ -257,7 +264,7 @@ class PastAnswers:
     def _campaign(self, connection: Connection, name: str) -> tuple[int, CampaignRow]:
         """Read a campaign's id and row, from the cache if known."""
         with self._guard:
-            known = self._known.get(name)
+            known = self._known.get(name)  # a campaign's row never changes
         if known is None:
             known = reading.campaign_of(connection, name)
             with self._guard:
@@ -284,8 +291,8 @@ class PastAnswers:
         judge = checked_judge(judge)
         check_text("reason", reason, most=MOST_OF_A_REASON)
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> Acknowledged:
-            return answering.retract(connection, number, seq, judge, reason, self._now(connection))
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> Acknowledged:
+            return answering.retract(connection, campaign_id, seq, judge, reason, self._now(connection))
 
         return self._write(name, work)
 
@@ -296,10 +303,10 @@ class PastAnswers:
         """
         judge = checked_judge(judge)
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> ItemClaim:
+        def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> ItemClaim:
             now = self._now(connection)
-            lock_judge(connection, number, judge, now)
-            lock_held(connection, number, judge)
-            return answering.reopen(connection, Claim(number, campaign, judge, now), seq)
+            lock_judge(connection, campaign_id, judge, now)
+            lock_held(connection, campaign_id, judge)
+            return answering.reopen(connection, Claim(campaign_id, campaign, judge, now), seq)
 
         return self._write(name, work)

@@ -133,7 +133,7 @@ def _add(
     """
     check_text("ended", ended)
     _check_units(sample, units)
-    at = campaign.created_at
+    at = campaign.created_at  # the caller has set it to the time of the transaction
     before = tail(connection, campaign_id)[0]
     _insert_sample(connection, campaign_id, replace(sample, seq=before))
     _insert_queries(connection, campaign_id, units)
@@ -235,7 +235,7 @@ def _check_units(sample: SampleRow, units: Sequence[UnitRow]) -> None:
             raise InputError(f"unit {unit.number} is of version {unit.version}, its sample of {sample.version}")
         check_text("query_id", unit.query_id, may_be_empty=False)
         check_text("query_text", unit.query_text)
-        canonical(dict(drawn(unit, 0, sample.digest).body))
+        canonical(dict(drawn(unit, 0, sample.digest).body))  # raises InputError if not JSON
         for place in unit.places:
             check_text("doc_id", place.doc_id, may_be_empty=False)
         if len({place.doc_id for place in unit.places}) < len(unit.places):

@@ -100,7 +100,9 @@ def _check_file(database: Database) -> None:
 def _is_cut_short(path: str) -> bool:
     """Check whether a SQLite file that is not being written has fewer pages than its header states.
 
-    SQLite itself reads the missing rest of the last page as zeros. The header's layout is that of SQLite's file format.
+    SQLite itself reads the missing rest of the last page as zeros. In SQLite's file format the header has the page size
+    in bytes 16 and 17 (1 means 65,536), the number of pages in 28 to 31, and two change counters in 24 to 27 and 92 to
+    95: the number of pages is valid only if these are equal.
     """
     log = path + "-wal"
     if os.path.exists(log) and os.path.getsize(log):  # pages may still be in the log

@@ -83,6 +83,7 @@ def lend(
     # lock all assignments before the log: the transaction that holds the log waits for no other lock
     opened = _open(connection, campaign_id, now)
     lock_log(connection, campaign_id)
+    # expired check-outs, and those on overwritten sheets, are returned before anything is chosen
     over = [item for item, state in opened if state == "checked_out" and item.is_free]
     give_back(connection, campaign_id, [(item, "") for item in over], now, OVER)
     of_old = [(item, item.judge) for item, state in opened if state == "checked_out" and _is_on(item, replaced)]
@@ -117,7 +118,7 @@ def give_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, r
 def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
     """Free those of the given assignments (needed judgments) that are still checked out to the same judge.
 
-    See `give_back`.
+    ``lent`` has them with their judges; ``at`` is the time in UTC microseconds, ``reason`` is stored with the events.
     """
     ids = sorted(place.id for place, _ in lent)
     chosen = select(assignment.c.id, assignment.c.state, assignment.c.judge).where(assignment.c.id.in_(ids))

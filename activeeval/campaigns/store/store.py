@@ -41,9 +41,11 @@ class Store(PastAnswers):
     """
 
     def __enter__(self) -> Self:
+        """Return the store, for a ``with`` block that closes it."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close the store; after an error also remove a file that was created in vain."""
         if error is not None:
             schema.withdraw(self._database)
         self.close()
@@ -92,7 +94,7 @@ class Store(PastAnswers):
 
     def samples(self, name: str) -> list[SampleRow]:
         """Read the versions of a campaign's sample, the oldest first."""
-        return self._read(name, lambda connection, number, _: stored_rows.samples_of(connection, number))
+        return self._read(name, lambda connection, campaign_id, _: stored_rows.samples_of(connection, campaign_id))
 
     def grow(self, name: str, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
         """Store the next version of a sample with its new units (items judged together).
@@ -107,15 +109,15 @@ class Store(PastAnswers):
             If it is not the next version, or a unit exists already.
         """
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> int:
-            timed = replace(campaign, created_at=self._now(connection))
-            return samples.grow(connection, number, timed, sample, units, ended)
+        def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> int:
+            timed = replace(campaign, created_at=self._now(connection))  # the time of the new events
+            return samples.grow(connection, campaign_id, timed, sample, units, ended)
 
         return self._write(name, work)
 
     def units(self, name: str) -> list[UnitRow]:
         """Read all units (items of a query that are judged together) of a campaign, by number."""
-        return self._read(name, lambda connection, number, _: stored_rows.units_of(connection, number))
+        return self._read(name, lambda connection, campaign_id, _: stored_rows.units_of(connection, campaign_id))
 
     def events(
         self, name: str, until: int | None = None, *, since: Event | None = None, unit: int | None = None
@@ -138,17 +140,17 @@ class Store(PastAnswers):
         """
         first = 0 if since is None else since.seq
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> list[Event]:
-            last = 0 if until is None else tail(connection, number)[0]
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> list[Event]:
+            last = 0 if until is None else tail(connection, campaign_id)[0]
             if until is not None and not first <= until <= last:
                 raise InputError(f"the last event is {last}, got {until}")
             conditions = [] if until is None else [tables.event.c.seq <= until]
             if unit is not None:
-                return events(connection, number, *conditions, tables.event.c.unit == unit)
+                return events(connection, campaign_id, *conditions, tables.event.c.unit == unit)
             # one query also reads event `since` again, so that polling after each answer stays cheap
-            log = events(connection, number, *conditions, tables.event.c.seq >= first)
+            log = events(connection, campaign_id, *conditions, tables.event.c.seq >= first)
             before = log.pop(0) if since is not None and log else None
-            start = genesis(connection, number) if since is None else since.digest
+            start = genesis(connection, campaign_id) if since is None else since.digest
             broken = next(breaks_of(log, start, first), None)
             if since is not None and (before is None or (before.seq, before.digest) != (first, since.digest)):
                 broken = f"event {first} was altered: its digest has changed"
@@ -160,11 +162,11 @@ class Store(PastAnswers):
 
     def digest_at(self, name: str, seq: int) -> str | None:
         """Read the digest of an event, which covers all events up to it; None if there is no such event."""
-        return self._read(name, lambda connection, number, _: digest_at(connection, number, seq))
+        return self._read(name, lambda connection, campaign_id, _: digest_at(connection, campaign_id, seq))
 
     def last_seq(self, name: str) -> int:
         """Read the number of the log's last event; 0 for an empty log."""
-        return self._read(name, lambda connection, number, _: tail(connection, number)[0])
+        return self._read(name, lambda connection, campaign_id, _: tail(connection, campaign_id)[0])
 
     def claim(self, name: str, judge: str, *, by_query: bool = False) -> ItemClaim | None:
         """Give a judge the item that the judge holds, or else the next one; None if nothing is left for this judge.
@@ -177,17 +179,17 @@ class Store(PastAnswers):
         """
         judge = checked_judge(judge)
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> ItemClaim | None:
+        def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> ItemClaim | None:
             now = self._now(connection)
-            lock_judge(connection, number, judge, now)
-            lock_held(connection, number, judge)
-            return claim(connection, Claim(number, campaign, judge, now, by_query))
+            lock_judge(connection, campaign_id, judge, now)
+            lock_held(connection, campaign_id, judge)
+            return claim(connection, Claim(campaign_id, campaign, judge, now, by_query))
 
         return self._write(name, work, is_repeatable=True)
 
     def shown(self, name: str, token: str) -> Event:
         """Look up the event in which an item was shown under a claim's token; raise InputError if there is none."""
-        return self._read(name, lambda connection, number, _: answering.claim_of(connection, number, token))
+        return self._read(name, lambda connection, campaign_id, _: answering.claim_of(connection, campaign_id, token))
 
     def submit(self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
         """Store a judge's answer to a claimed item.
@@ -271,14 +273,14 @@ class Store(PastAnswers):
         """
         by_judge = [(checked_judge(judge), [importing.JudgmentLine(*line) for line in lines]) for judge, lines in parts]
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> list[list[Acknowledged]]:
+        def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[list[Acknowledged]]:
             for _, lines in by_judge:
                 importing.check_lines(lines, campaign)
             now = self._now(connection)
             for judge in sorted({judge for judge, _ in by_judge}):
-                lock_judge(connection, number, judge, now)
-            done = importing.record(connection, number, by_judge, now, unjudged)
-            ask_third(connection, number, campaign, [answer.event for answers in done for answer in answers])
+                lock_judge(connection, campaign_id, judge, now)
+            done = importing.record(connection, campaign_id, by_judge, now, unjudged)
+            ask_third(connection, campaign_id, campaign, [answer.event for answers in done for answer in answers])
             return done
 
         return self._write(name, work, is_repeatable=True)
@@ -307,28 +309,28 @@ class Store(PastAnswers):
         """
         names = sorted(checked_judge(judge) for judge in judges if judge)
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> tuple[sheet_checkouts.Chosen, int]:
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> tuple[sheet_checkouts.Chosen, int]:
             now = self._now(connection)
             for judge in names:
-                lock_judge(connection, number, judge, now)
+                lock_judge(connection, campaign_id, judge, now)
             until = now + lease_s * MICROSECONDS
-            return sheet_checkouts.lend(connection, number, choose, now, until, replaced), until
+            return sheet_checkouts.lend(connection, campaign_id, choose, now, until, replaced), until
 
         return self._write(name, work)
 
     def take_back(self, name: str, lent: sheet_checkouts.Chosen, reason: str = "") -> None:
         """Free the given (assignment, judge) pairs of needed judgments that are still checked out to the same judge."""
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> None:
-            sheet_checkouts.take_back(connection, number, lent, self._now(connection), reason)
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
+            sheet_checkouts.take_back(connection, campaign_id, lent, self._now(connection), reason)
 
         self._write(name, work)
 
     def waiting(self, name: str) -> dict[str, int]:
         """Count the assignments (judgments needed): ``free`` (or expired), ``leased`` (or checked out) and ``done``."""
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> dict[str, int]:
-            return stored_rows.waiting_of(connection, number, self._now(connection))
+        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> dict[str, int]:
+            return stored_rows.waiting_of(connection, campaign_id, self._now(connection))
 
         return self._read(name, work)
 
@@ -347,18 +349,20 @@ class Store(PastAnswers):
         answering.check_key(key)
         answer = answering.KeyedAnswer(judgment, f"token:{hashed(token)}" if key is None else key)
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, ItemClaim | None]:
+        def work(
+            connection: Connection, campaign_id: int, campaign: CampaignRow
+        ) -> tuple[Acknowledged, ItemClaim | None]:
             answering.check_judgment(judgment, campaign)
-            shown, now = answering.claim_of(connection, number, token), self._now(connection)
+            shown, now = answering.claim_of(connection, campaign_id, token), self._now(connection)
             if goes_on:
-                lock_judge(connection, number, shown.judge, now)
-                lock_held(connection, number, shown.judge)
+                lock_judge(connection, campaign_id, shown.judge, now)
+                lock_held(connection, campaign_id, shown.judge)
             if shown.kind == "control_shown":
-                stored = controls.check(connection, number, shown, judgment, now)
+                stored = controls.check(connection, campaign_id, shown, judgment, now)
             else:
-                stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
-            ask_third(connection, number, campaign, [stored.event])
-            request = Claim(number, campaign, shown.judge, now, by_query)
+                stored = answering.submit(connection, campaign_id, shown, answer, now, campaign.lease_s)
+            ask_third(connection, campaign_id, campaign, [stored.event])
+            request = Claim(campaign_id, campaign, shown.judge, now, by_query)
             return stored, claim(connection, request) if goes_on else None
 
         return self._write(name, work, is_repeatable=True)

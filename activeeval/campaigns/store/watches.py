@@ -83,6 +83,7 @@ class Watches:
     """
 
     def __init__(self, database: Database, now: Callable[[Connection], int]) -> None:
+        """Keep the database, and the function that reads its clock (UTC microseconds) for a connection."""
         self._database, self._now = database, now
 
     def names(self) -> list[str]:
@@ -123,8 +124,8 @@ class Watches:
         """Read the payload of the step ``date`` of a watch; raise InputError if there is no such watch or step."""
 
         def work(connection: Connection) -> bytes:
-            night, (number, _) = tables.night, _watch(connection, name)
-            chosen = select(night.c.payload).where(night.c.watch_id == number, night.c.date == date)
+            night, (watch_id, _) = tables.night, _watch(connection, name)
+            chosen = select(night.c.payload).where(night.c.watch_id == watch_id, night.c.date == date)
             content = connection.execute(chosen).scalar()
             if content is None:
                 raise InputError(f"watch {shown(name)} has no night of {date}")
@@ -150,8 +151,10 @@ class Watches:
             The step.
         last : str
             Date of the latest step, which this one follows; empty for the first.
-        campaign, sample, units, ended
-            Arguments of `Store.create`.
+        campaign, sample, units : CampaignRow, SampleRow, sequence of UnitRow
+            The new campaign, its sample, and the units (items judged together) of the sample.
+        ended : str
+            Why no further units will follow; empty while they may.
 
         Returns
         -------
@@ -165,17 +168,17 @@ class Watches:
         """
 
         def work(connection: Connection) -> int:
-            number, _ = _watch(connection, name)
+            watch_id, _ = _watch(connection, name)
             # a concurrent transaction waits here and then sees this step; SQLite has a single writer anyway
-            connection.execute(select(tables.watch.c.id).where(tables.watch.c.id == number).with_for_update())
-            dates = select(tables.night.c.date).where(tables.night.c.watch_id == number)
+            connection.execute(select(tables.watch.c.id).where(tables.watch.c.id == watch_id).with_for_update())
+            dates = select(tables.night.c.date).where(tables.night.c.watch_id == watch_id)
             latest = max(connection.execute(dates).scalars(), default="")
             if latest != last:
                 raise StateError(f"watch {shown(name)}: the night of {latest} was stored meanwhile: call again")
             timed = replace(campaign, created_at=campaign.created_at or self._now(connection))
             seq = samples.create(connection, timed, sample, units, ended)
             of_name = select(tables.campaign.c.id).where(tables.campaign.c.name == campaign.name)
-            values = {"watch_id": number, "date": night.date, "payload": night.payload}
+            values = {"watch_id": watch_id, "date": night.date, "payload": night.payload}
             values["campaign_id"] = connection.execute(of_name).scalar()
             connection.execute(insert(tables.night).values(**values))
             return seq

@@ -46,7 +46,11 @@ def upgrade() -> None:
 
 
 def _campaigns() -> None:
-    """Create the tables of campaigns, versions of their samples, and judges."""
+    """Create the tables of campaigns, versions of their samples, and judges.
+
+    ``config`` is JSON, ``lease_s`` are seconds, ``created_at`` is in UTC microseconds. ``payload`` is the encoded
+    sample, ``digest`` its id, and ``seq`` the number of the last event before it was stored.
+    """
     op.create_table(
         "campaign",
         sa.Column("id", ID, nullable=False),
@@ -83,7 +87,12 @@ def _campaigns() -> None:
 
 
 def _units() -> None:
-    """Create the tables of queries, document texts, units (items judged together) and their places (documents)."""
+    """Create the tables of queries, document texts, units (items judged together) and their places (documents).
+
+    ``content`` are a document's texts as JSON, and ``digest`` identifies them. A unit's ``level`` is its position in
+    the judging order, ``block`` the part of the sample, ``cost`` in mean items. A place's ``position`` is its index in
+    the unit, ``probability`` that of being drawn.
+    """
     op.create_table(
         "query",
         _campaign_id(),
@@ -130,7 +139,11 @@ def _units() -> None:
 
 
 def _work() -> None:
-    """Create the table of assignments (judgments that items need), with their current holders."""
+    """Create the table of assignments (judgments that items need), with their current holders.
+
+    ``block``, ``unit`` and ``position`` locate the item, ``k`` numbers its judgments. ``judge`` holds it until
+    ``lease_until`` (UTC microseconds); ``token_hash`` is the digest of the claim's token.
+    """
     op.create_table(
         "assignment",
         sa.Column("id", ID, nullable=False),
@@ -158,7 +171,11 @@ def _work() -> None:
 
 
 def _log() -> None:
-    """Create the table of events, the log of each campaign."""
+    """Create the table of events, the log of each campaign.
+
+    ``seq`` is the event's number, ``at`` its time (UTC microseconds), ``body`` further content as JSON, ``supersedes``
+    the number of the event that it replaces, ``key`` makes repeated requests harmless, ``digest`` covers the log.
+    """
     whole = ["shown_at", "active_ms", "idle_ms", "supersedes"]
     op.create_table(
         "event",
@@ -183,7 +200,11 @@ def _log() -> None:
 
 
 def _people() -> None:
-    """Create the tables for access: credentials, failed password attempts, and sign-ins started at another site."""
+    """Create the tables for access: credentials, failed password attempts, and sign-ins started at another site.
+
+    ``digest`` is that of a secret, or of an account or address. Columns that end in ``_at`` or ``_until`` are times in
+    UTC microseconds.
+    """
     op.create_table(
         "credential",
         sa.Column("id", ID, nullable=False),
@@ -218,7 +239,10 @@ def _people() -> None:
 
 
 def _nights() -> None:
-    """Create the tables of watches (an index followed over many dates) and of their nights (runs of a date)."""
+    """Create the tables of watches (an index followed over many dates) and of their nights (runs of a date).
+
+    ``config`` is JSON; ``payload`` is a watch's fixed run, or a night's run with the state for the next one.
+    """
     op.create_table(
         "watch",
         sa.Column("id", ID, nullable=False),
@@ -269,6 +293,7 @@ def _sqlite_triggers() -> None:
         refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
         for verb in ("UPDATE", "DELETE"):
             op.execute(f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {refuse}")
+        # REPLACE deletes the old row without firing the trigger on DELETE: refuse a row with the key of another
         same = (" AND ".join(f"{c} = NEW.{c}" for c in key.split(", ")) for key in keys)
         there = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE {condition})" for condition in same)
         op.execute(f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} WHEN {there} {refuse}")
