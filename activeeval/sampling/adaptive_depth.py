@@ -30,9 +30,10 @@ class DrawOptions(TypedDict, total=False):
     Attributes
     ----------
     defensive_share : float
-        See `activeeval.inputs.choices.Choices`.
+        Share of sampling, from 0 to 1, that ignores the grade model, to bound weights; by default 0 or 0.1, by method.
     weights : {"equal", "sum", "minimax"} or sequence of float
-        Balance between several questions, see `PreparedCase.design`; by default equal.
+        Balance between several questions: equal loss of precision (the default), least total variance, least maximum
+        loss, or a weight for each target.
     adaptive_depth : {"each", "3", "1", "off"}
         When the labels of a query decide how deep it is judged, for methods that judge to a depth.
     usual : {"each", "3", "1", "off"}
@@ -46,8 +47,9 @@ class DrawOptions(TypedDict, total=False):
 
 
 def is_blind(case: PreparedCase, targets: Iterable[Target]) -> bool:
-    """Check whether nothing is known of the grades, and a target is the value of one ranking, not a difference.
+    """Check whether nothing is known of the grades of ``case`` (a prepared pool), and a target is one ranking's value.
 
+    That is, every grade counts as equally likely, and at least one target is no difference of two rankings.
     In this case adaptive depth is off by default: on the generated pool of long lists nDCG@10 had 2.4 times the squared
     error of planned depths, on four others less than theirs; for two rankings, or with a grade model, no cell lost
     (benchmarks/results/efficiency.json).
@@ -64,6 +66,8 @@ def adaptive_depth_of(
 
     Parameters
     ----------
+    method : Method
+        Sampling method; some judge each query down to a depth (``has_depths``).
     measures : iterable of Measure
         All measures that the sample is for.
     usual : {"each", "3", "1"}

@@ -31,8 +31,6 @@ FEWEST = 10
 """Fewest randomly sampled, judged queries of a segment with an estimate. Twelve random segments of each of six sizes on
 MQ2008 (DCG@10 by items, ERR by depth, one ranking and two, a tenth of the budget, 150 repetitions): from 5 queries on
 the intervals covered 91 to 98 %, below that most were infinite."""
-
-
 GUARD = ("model turned", "model says little")
 """Codes of cautions that human grades fall, or hardly rise, with the grades that graders predict."""
 _ALIKE = 0.01
@@ -142,7 +140,7 @@ def answers(
     Parameters
     ----------
     questions : sequence of QuestionTarget
-        As returned by `DrawnSample.asked`.
+        Kind of question, target (measure and rankings) and names of the systems; from `DrawnSample.asked`.
     scope : {"pool", "population"}
         The queries that the answers are for; without segments each answer has the one for the other scope beside it.
     kind : str
@@ -220,10 +218,7 @@ def _answer(
     kind: str,
     confidence: float,
 ) -> SampleAnswer:
-    """Build an answer with its interval and p value, Bonferroni-corrected for the question's ``n_rows`` segments.
-
-    ``kind`` and ``confidence`` are those of `answers`.
-    """
+    """Build an answer with its interval and p value, Bonferroni-corrected for the question's ``n_rows`` segments."""
     adjusted, scope = 1 - (1 - confidence) / n_rows, estimate.scope
     return SampleAnswer(
         question=question.question,
@@ -250,7 +245,7 @@ def _interval(campaign: Campaign, kind: str, confidence: float, target: Target, 
 
 
 def _of_grader(sample: DrawnSample) -> tuple[Caution, ...]:
-    """Return a warning if human grades do not rise with those of the sample's graders (LLMs, other models), else ()."""
+    """Build a warning if human grades do not rise with those of the sample's graders (LLMs, other models); else ()."""
     if GRADER not in sample.model or (slope := sample.campaign.grade_slope) is None:
         return ()
     if not (slope.is_turned or slope.says_little):
@@ -261,7 +256,7 @@ def _of_grader(sample: DrawnSample) -> tuple[Caution, ...]:
 
 
 def _guarded(estimate: Estimate, concerns: tuple[Caution, ...]) -> Estimate:
-    """Return the estimate with further cautions."""
+    """Add the cautions ``concerns`` to an estimate."""
     return replace(estimate, concerns=(*estimate.concerns, *concerns)) if concerns else estimate
 
 
@@ -296,7 +291,10 @@ def together(sample: DrawnSample, answered: Sequence[SampleAnswer], kind: str = 
 
 
 def _shared_confidence(sample: DrawnSample, family: Sequence[SampleAnswer]) -> float:
-    """Compute the confidence of single intervals with which all of one measure and segment hold at once."""
+    """Compute the confidence of single intervals with which all of one measure and segment (``family``) hold at once.
+
+    Differences that share systems are correlated, which this allows for; those exactly known do not count.
+    """
     names, confidence = sample.systems, min(answer.interval.confidence for answer in family)
     uncertain = [answer for answer in family if 0 < answer.estimate.std_error < math.inf]
     if not uncertain:
@@ -308,7 +306,10 @@ def _shared_confidence(sample: DrawnSample, family: Sequence[SampleAnswer]) -> f
 
 
 def _pair_variances(sample: DrawnSample, family: Sequence[SampleAnswer]) -> NDArray[np.float64]:
-    """Compute the variance of the estimated difference of every pair of systems, shape (n_systems, n_systems)."""
+    """Compute the variance of the estimated difference of every pair of systems, shape (n_systems, n_systems).
+
+    Pairs without an answer in ``family`` (the answers of one measure and segment) are estimated here.
+    """
     names, scope = sample.systems, family[0].estimate.scope
     known = {(answer.system, answer.versus): answer.estimate for answer in family}
     lists = lists_of(sample.campaign.design)
@@ -323,7 +324,7 @@ def _pair_variances(sample: DrawnSample, family: Sequence[SampleAnswer]) -> NDAr
 
 
 def cut_notes(sample: DrawnSample, questions: Sequence[QuestionTarget]) -> list[Note]:
-    """Build the notes on how judged files were read, and that a measure counts all ranks of lists that were cut."""
+    """List notes on how judged files were read, and one if a measure of all ranks ends where the lists were cut."""
     cut = [question.target.name for question in questions if question.target.measure.cutoff == sample.depth is not None]
     ends = [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
     return [*sample.read_notes, *ends]

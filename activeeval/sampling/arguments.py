@@ -131,9 +131,10 @@ _NOT_PLAIN = ("train", "grade_probs", "graders", "model", "pool_runs")
 
 
 def asked_of(options: Mapping[str, Any], known: type[PoolOptions]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the keyword arguments of a verb into options of the questions, as requests take them, and of the pool.
+    """Split the keyword arguments of `sample`, `plan` and others into options of the questions and of the pool.
 
-    ``known`` is the class that lists all possible options.
+    ``known`` is the class that lists all possible options. The options of the questions are converted to the form of
+    requests; those of the pool (the names of `PoolOptions`) stay as they are.
 
     Raises
     ------
@@ -153,7 +154,22 @@ def choices_of(
 ) -> Choices:
     """Build `Choices` (what a pool is prepared from) from the arguments of `sample` and `plan`.
 
-    ``options`` are those of `PoolOptions`. Raise InputError for an argument of a wrong form.
+    Parameters
+    ----------
+    runs : path, dict of dicts or data frame, a list of them, or a mapping of names to them
+    names : sequence of str
+        Names of the runs; () for those of their files.
+    judged : path, frame, dict or Judgments, a list of them, or None
+        Known grades.
+    max_grade : int or None
+        Largest grade of the scale.
+    options : mapping of str to object
+        Options of `PoolOptions`, by name.
+
+    Raises
+    ------
+    InputError
+        If an argument has a wrong form.
     """
     loaded, system_names = runs_of(runs, names)
     extra = options.get("pool_runs")
@@ -200,6 +216,7 @@ def _models(options: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
         return models, tables
     if isinstance(source, dict):
         raise InputError("`grade_probs` is a path, a data frame or a function of the pool, got a dict")
-    models.append(f"probs={source if isinstance(source, str) else 'grade_probs'}")
-    tables[models[-1].partition("=")[2]] = source
+    name = source if isinstance(source, str) else "grade_probs"
+    models.append(f"probs={name}")
+    tables[name] = source
     return models, tables

@@ -56,12 +56,16 @@ class Contest:
 
         Parameters
         ----------
+        measure : str
+            Name of the measure, as "DCG@10".
         methods : sequence of str
             Names of the methods to simulate besides passive.
         defensive_share : float, optional
-            For draws with replacement: share of a mixture with the query probabilities, which bounds the weights.
-        weights, adaptive_depth : str
-            How to balance the differences, and when labels decide how deep a query is judged.
+            Share of sampling, from 0 to 1, that ignores the grade model, which bounds the weights.
+        weights : {"equal", "sum", "minimax"}
+            How to balance the differences.
+        adaptive_depth : {"each", "3", "1", "off"}
+            When labels decide how deep a query is judged.
 
         Raises
         ------
@@ -115,7 +119,7 @@ class Contest:
             How often the intervals of all differences held at once.
         """
         lists, target_of = self.case.inputs.rankings, dict(zip(self.passive, self.targets, strict=True))
-        targets = {
+        targets = {  # of all pairs, as the simultaneous intervals need them, also of those not asked
             (i, j): target_of.get((i, j)) or Target(self.targets[0].measure, lists[i], lists[j])
             for i, j in contrasts_of(len(lists))
         }

@@ -54,23 +54,24 @@ class SampleRequest(SampleFields):
     surely: bool = False
 
     def checked_price(self) -> Budget | Goal | SegmentGoals:
-        """Return the budget of the sample, or the goal to reach instead.
+        """Check the request, and return the budget of the sample or the goal to reach instead.
 
         Raises
         ------
         ChoiceError
-            If not exactly one is given, or ``expected`` is set for a method that cannot meet a budget on average.
+            If not exactly one is given, or ``expected`` (the budget is met on average, not a limit) is set for a method
+            without such draws.
         InputError
             If a method does not fit a measure, or one of them is unknown.
         """
-        price = self._price()
+        budget_or_goal = self._budget_or_goal()
         if self.expected and not (self.method and find_method(self.method).scheme.on_average(True)):
             problem = "`expected` is for draws with replacement: passive, active, active_uniC, active_uniD"
             raise ChoiceError(problem, field="expected")
         check_fits(self.measures, [self.method] if self.method else [])
-        return price
+        return budget_or_goal
 
-    def _price(self) -> Budget | Goal | SegmentGoals:
+    def _budget_or_goal(self) -> Budget | Goal | SegmentGoals:
         """Return the one of budget, goal and segment goals that is set; raise ChoiceError for none or several."""
         if self.segments is not None or self.segment_half_widths:
             goals = SegmentGoals.of(self.segments, self.segment_half_widths, self.whole_half_width)
@@ -128,25 +129,26 @@ def draw_for(
     BudgetError
         If the budget is too small for the sample's most expensive unit (what is judged at once).
     """
-    price = request.checked_price()
+    budget_or_goal = request.checked_price()
     judging = judging_for(request.measures)
     chosen = replace(choices, judging=judging)
     chosen.check_files()
     if choices.pool_parquet is not None:
-        return _of_files(chosen, request, price, progress, say)
+        return _of_files(chosen, request, budget_or_goal, progress, say)
     case = prepare(chosen, use_labels=False, measures=request.measures, progress=progress)
     for note in case.notes:
         say(note)
     progress("choosing what to judge")
     share = choices.defensive_share
-    budget, how = _budget_of(case, request, price, share, say)
+    budget, how = _budget_of(case, request, budget_or_goal, share, say)
     how |= {"method": request.method, "expected": request.expected, "surely": request.surely}
     drawn = DrawnCase(
         case, draw(case, request.measures, request.questions, budget, defensive_share=share, **how), budget
     )
-    if asking := case.asking_cost(*(targets := drawn.sample.campaign.design.targets)):
-        shared: dict[str, Told] = {"budget": budget.of(*targets, known=case.known), "cost": asking}
-        say(Note("asking paid", {**shared, "names": priced_names(case), "unit": case.inputs.pool.cost_unit}))
+    targets = drawn.sample.campaign.design.targets
+    if grader_cost := case.asking_cost(*targets):  # the budget pays for graders' grades too
+        amounts: dict[str, Told] = {"budget": budget.of(*targets, known=case.known), "cost": grader_cost}
+        say(Note("asking paid", {**amounts, "names": priced_names(case), "unit": case.inputs.pool.cost_unit}))
     for note in _nearly_all_judged(choices, case, drawn.sample):
         say(note)
     for expected in expected_notes(case, drawn.sample, share):
@@ -157,21 +159,21 @@ def draw_for(
 def _of_files(
     choices: Choices,
     request: SampleRequest,
-    price: Budget | Goal | SegmentGoals,
+    budget: Budget | Goal | SegmentGoals,
     progress: Callable[[str], object],
     say: Callable[[Note | Caution], object],
 ) -> DrawnCase:
     """Draw the sample of a pool in files (too large for memory), part by part.
 
     ``progress`` gets texts that name the next step, ``say`` notes on the pool and the budget.
-    ``price`` is the budget. Raise ChoiceError for a goal in place of a budget, or if comparisons are to be judged.
+    Raise ChoiceError for a goal in place of a budget, or if comparisons are to be judged.
     """
     from activeeval.sampling.draw_pool_files import (  # imported here so that other samples do not load it
         FilesRequest,
         draw_of_files,
     )
 
-    if not isinstance(price, Budget):
+    if not isinstance(budget, Budget):
         problem = "`half_width` needs the pool at hand: of `pool_parquet` give a `budget`"
         raise ChoiceError(problem, field="half_width")
     if not choices.judging.has_grades:
@@ -181,40 +183,40 @@ def _of_files(
     if choices.trust_ids:
         say(Note("ids trusted", {}))
     sample = draw_of_files(
-        choices, request_of_files, price, expected=request.expected, surely=request.surely, progress=progress
+        choices, request_of_files, budget, expected=request.expected, surely=request.surely, progress=progress
     )
-    return DrawnCase(None, sample, price)
+    return DrawnCase(None, sample, budget)
 
 
 def _budget_of(
     case: PreparedCase,
     request: SampleRequest,
-    price: Budget | Goal | SegmentGoals,
+    budget_or_goal: Budget | Goal | SegmentGoals,
     share: float | None,
     say: Callable[[Note | Caution], object],
 ) -> tuple[Budget, dict[str, Any]]:
     """Determine the budget of a sample, and the keyword arguments of `draw` that balance its questions.
 
-    ``price`` is the budget or the goal to reach, ``share`` the defensive share. A note on the budget that a goal needs
-    goes to ``say``.
+    ``share`` is the share of sampling that ignores the grade model. A note on the budget that a goal needs goes to
+    ``say``.
     """
     how: dict[str, Any] = {"weights": request.weights, "adaptive_depth": request.adaptive_depth, "usual": request.usual}
-    if isinstance(price, Budget):
-        return price, how
-    if isinstance(price, Goal):
+    if isinstance(budget_or_goal, Budget):
+        return budget_or_goal, how
+    if isinstance(budget_or_goal, Goal):
         measures = list(dict.fromkeys(request.measures))
         budget = budget_for(
-            case, measures, price, request.method, questions=request.questions, defensive_share=share, **how
+            case, measures, budget_or_goal, request.method, questions=request.questions, defensive_share=share, **how
         )
-        say(_goal_note(price, budget))
+        say(_goal_note(budget_or_goal, budget))
         return budget, how
     chosen: dict[str, Any] = {
         "method": request.method,
         "weights": request.weights,
         "adaptive_depth": request.adaptive_depth,
     }
-    planned = segment_budget(case, request.measures, request.questions, price, defensive_share=share, **chosen)
-    say(_goal_note(price, planned.budget))
+    planned = segment_budget(case, request.measures, request.questions, budget_or_goal, defensive_share=share, **chosen)
+    say(_goal_note(budget_or_goal, planned.budget))
     for note in planned.notes:
         say(note)
     return planned.budget, {"weights": planned.weights, "beside": planned.beside, "adaptive_depth": "off"}
@@ -244,7 +246,7 @@ def texts_for(
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> SheetTexts:
-    """Look up the texts for the judges of a sample, and report notes.
+    """Look up the texts for the judges of a sample, and report notes on the sample and on missing texts.
 
     Parameters
     ----------
@@ -268,9 +270,10 @@ def with_texts(
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> tuple[DrawnSample, SheetTexts]:
-    """Look up the texts for the judges, and record the files that hold them in the sample.
+    """Look up the texts for the judges; return the sample with the paths and digests of their files, and the texts.
 
-    For ``documents`` and ``queries`` that are None, the tables that the sample used before are read again.
+    ``documents`` and ``queries`` are the tables of texts; for None, the table that the sample used before is read
+    again. ``sheet`` names the sheet in messages, ``say`` is called with each note.
     """
     files, notes = recalled(sample.text_files, documents, queries)
     for note in notes:

@@ -34,8 +34,14 @@ def draw(
 
     Parameters
     ----------
+    case : PreparedCase
+        The pool with its rankings, grade model and known grades.
+    measures : sequence of str
+        Names of measures, as "DCG@10".
     questions : sequence of {"difference", "run", "versus"}
         By default the differences of several rankings, or the value of one.
+    budget : Budget
+        Includes the price of the graders' grades, if they have one; human judges get the rest.
     method : str, optional
         By default the best one for the measures among those that stay unbiased under a bad grade model.
     expected : bool
@@ -46,7 +52,7 @@ def draw(
     beside : sequence of Target
         Further targets, such as segments, that only influence the sampling rates; their ``weights`` come last.
     how
-        `activeeval.sampling.adaptive_depth.DrawOptions`.
+        Defensive share, weights of the questions and adaptive depth, see `DrawOptions`.
 
     Raises
     ------
@@ -95,8 +101,8 @@ def design_of(
     """Design a sample for one measure, by default with the best method for it.
 
     The design gets the budget (less the price of asking the graders) if its samples can be topped up; one that draws
-    with replacement has no budget of its own. `defensive_share` is the share of sampling that ignores the model. Raise
-    BudgetError if the budget is too small.
+    with replacement has no budget of its own. ``defensive_share`` is the share of sampling that ignores the model.
+    Raise BudgetError if the budget is too small.
     """
     target = case.target(measure)
     design = case.design(method or default_method(target.measure).name, target, defensive_share)

@@ -94,7 +94,8 @@ class FilesRequest:
         """Build the request for the files named by choices, with each measure and question once.
 
         By default the question is the difference of several runs, or the value of one; the method is the best one for
-        the measures. For ``adaptive_depth`` and ``usual`` see `activeeval.sampling.adaptive_depth`.
+        the measures. ``adaptive_depth`` is "each", "3", "1" or "off" (when labels decide how deep a query is judged);
+        None means ``usual`` for nDCG, else "off".
 
         Raises
         ------
@@ -153,6 +154,7 @@ class FilesRequest:
         files = dict(sample.files)
         arguments = {name: files.pop(name) for name in ("measures", "questions", "method", "weights")}
         whole = replace(choices, **files, seed=sample.seed)
+        # the only use is a top-up, which refuses samples with adaptive depth
         return cls.of(
             whole, arguments.pop("measures"), arguments.pop("questions"), adaptive_depth="off", **arguments
         ), whole
@@ -170,6 +172,8 @@ class FilesRequest:
 
         Parameters
         ----------
+        choices : Choices
+            Its defensive share (of sampling that ignores the grade model) and ``trust_ids`` (ids are not checked).
         engine : object
             Processes the partitions: None for this process, or as opened by `opened_engine`.
         scratch : Scratch or None
@@ -220,13 +224,15 @@ def draw_of_files(
     """Draw the sample of a pool in files (too large for memory); it equals that of the same pool in memory.
 
     ``choices`` has the location of the pool, the engine that processes its partitions, and the seed. ``expected`` is
-    True if draws with replacement meet the budget on average; ``surely``, with adaptive depth, if batches never risk
-    more than their reserve. ``progress`` is called with texts that name the next step.
+    True if draws with replacement meet the budget on average; ``surely``, with adaptive depth, if batches are smaller,
+    so that the budget always suffices to complete the sample. ``progress`` gets texts that name the next step.
 
     Raises
     ------
-    InputError, BudgetError
-        As `activeeval.sampling.draw_case.draw`, or if a partition is wrong.
+    InputError
+        If no label can change a target, or a partition is wrong, missing or given twice.
+    BudgetError
+        If the budget is too small for the most expensive unit (what is judged at once).
     EngineError
         If workers cannot be reached, or are lost.
     """
@@ -259,7 +265,7 @@ def top_up_of_files(
     Parameters
     ----------
     sample_id : str
-        Id of the sample.
+        Id of the sample before, which the new one records.
     budget : Budget
         The budget to add.
     choices : Choices or None
@@ -281,10 +287,11 @@ def top_up_of_files(
         raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
     with designed(choices, request, progress) as design:
         more = _amount(budget, design)
+        # the old sample again, with the further items that the larger budget can reach loaded too
         how: dict[str, Any] = {"blocks": before.blocks[:-1], "up_to": before.budget + more}
         campaign = _campaign(design, request, choices.seed, before.budget, how)
-    planned = ([(u.query_id, u.item_ids) for u in drawn.planned] for drawn in (campaign, sample.campaign))
-    if next(planned) != next(planned):
+    again, recorded = ([(u.query_id, u.item_ids) for u in drawn.planned] for drawn in (campaign, sample.campaign))
+    if again != recorded:
         raise InputError("the pool is not the one that the sample was drawn of", field="pool_parquet")
     return replace(sample, campaign=campaign).topped_up(Budget(more), sample_id)
 
@@ -300,7 +307,10 @@ def designed(choices: Choices, request: FilesRequest, progress: Callable[[str], 
 
 
 def _amount(budget: Budget, design: ChunkedDesign) -> float:
-    """Convert a budget to mean items (the mean item costs 1); if everything is known, a share is one of 1 item."""
+    """Convert a budget to mean items (the mean item costs 1).
+
+    A share is multiplied by the cost of judging everything, or by 1 if all grades are known, to stay positive.
+    """
     return budget.amount * (design.whole_cost or 1.0) if budget.is_share else budget.amount
 
 
@@ -326,6 +336,7 @@ def check_open(design: ChunkedDesign, request: FilesRequest) -> None:
         )
         raise InputError(problem if written > design.n_queries else problem.replace("is missing", "is there twice"))
     n_pairs = len(request.questions.pairs)
+    # ``reaches`` counts the items that can change a target; targets are sorted by measure, then by pair of rankings
     for t in np.flatnonzero(design.survey.reaches == 0).tolist():
         name = shown_name(request.questions.measures[t // n_pairs])
         _, (_, versus) = request.questions.pairs[t % n_pairs]

@@ -83,6 +83,7 @@ class DrawnSample:
     files: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        """Name systems without a name run 1, run 2, …."""
         if not self.systems:
             n_lists = len(lists_of(self.campaign.design))
             object.__setattr__(self, "systems", tuple(f"run {k + 1}" for k in range(n_lists)))
@@ -117,7 +118,7 @@ class DrawnSample:
         return id_of(arrays)
 
     def write_alone(self, path: str) -> str:
-        """Replace the file of the sample, whose sheets exist already; return its id."""
+        """Write the sample to the file ``path``, which may exist, without its sheets; return the sample's id."""
         arrays = self._arrays()
         with AtomicFiles() as files:
             write_arrays(path, arrays, files)
@@ -126,7 +127,10 @@ class DrawnSample:
     def write_sheet(
         self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        """Write the sheet of new items for a sample with an id; repeated calls write the same bytes."""
+        """Write the sheet (path, or plan for judges) of new items, with ``texts`` (columns with a text for each row).
+
+        ``sample_id`` is in every row. Repeated calls write the same bytes.
+        """
         with AtomicFiles() as files:
             self._write_sheet(sheet, sample_id, texts, files)
 
@@ -152,7 +156,7 @@ class DrawnSample:
         return id_of(arrays), content.getvalue()
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Convert the sample to the named arrays of its file."""
+        """Convert the sample to the named arrays of its file; ``earlier`` has `n_before` before the ids."""
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
         numbers = {"depth": self.depth, "seed": self.seed}
         if self.text_files:
@@ -200,10 +204,7 @@ class DrawnSample:
 
         If there is none, the sample records the depths reached, which later corrections of labels do not change.
 
-        Parameters
-        ----------
-        sample_id : str
-            Id of this sample.
+        ``sample_id`` is the id before.
 
         Raises
         ------
@@ -288,7 +289,10 @@ class DrawnSample:
         ]
 
     def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[QuestionTarget]:
-        """Build the targets of a measure and a kind of question on the sample's rankings."""
+        """Build the targets of a measure and a question (difference, run or versus), one for each ranking or pair.
+
+        ``contrasts`` ("all" or "first" with all others) chooses the pairs; by default those the sample was made for.
+        """
         if not self.is_contest:
             return [self._of_two(measure, question)]
         lists, names = lists_of(self.campaign.design), list(self.systems)

@@ -157,16 +157,25 @@ class Estimates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateRequest:
-    """Questions and settings of an estimate from judged samples, named as the arguments of `DrawnSample.estimate`.
+    """Questions and settings of an estimate from judged samples.
 
     Attributes
     ----------
-    measures, questions, contrasts
-        See `DrawnSample.asked`; without any, those of the design.
+    measures : sequence of str or measure
+        By default those of the design.
+    questions : sequence of {"difference", "run", "versus"}
+        By default those of the design.
+    contrasts : {"all", "first"} or None
+        Pairs of more than two systems to compare.
     policy : {"refuse", "majority", "median", "mean-gain"}
         Rule for items with different grades by several judges.
-    scope, kind, confidence, segments
-        See `activeeval.sampling.answers.answers`.
+    scope : {"pool", "population"}
+        The queries that the intervals are for: these, or all that they are a sample of.
+    kind : {"t", "group-sequential"}
+        Kind of interval.
+    confidence : float
+    segments : str or Segments, optional
+        A file of query_id and segment: one answer for each segment of each question.
     """
 
     measures: Sequence[Any] = ()
@@ -196,11 +205,13 @@ def estimate(
 
     Raises
     ------
-    ActiveEvalError
-        As `judged`, `DrawnSample.asked` and `activeeval.sampling.answers.answers`.
+    InputError
+        If a file is wrong or of another sample, or the sample does not support a question.
+    StateError
+        If no block (a part at whose end the sample can be read) is complete.
     """
-    judged = judged_rounds(rounds, request.policy, machine_is_truth=machine_is_truth)
-    return estimate_judged(*judged, request)
+    samples, progress, agreement = judged_rounds(rounds, request.policy, machine_is_truth=machine_is_truth)
+    return estimate_judged(samples, progress, agreement, request)
 
 
 def estimate_judged(
@@ -231,9 +242,9 @@ def beyond(n_unread: int) -> list[Note]:
 
 
 def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Cell) -> dict[str, Cell]:
-    """Build the row of an estimate: ``asked`` (the question) first, ``more`` columns after the interval.
+    """Build the row of an estimate: the fields of the question (``asked``) first, ``more`` columns after the interval.
 
-    The interval includes the uncertainty due to items that cannot be judged; it is the one that decides.
+    The ends of the interval are widened for items that cannot be judged: they allow for any grade.
     """
     low, high = result.bounds(interval)
     return {

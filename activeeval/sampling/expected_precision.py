@@ -74,7 +74,7 @@ def _dear(
     """Yield a warning for each measure that is expensive, because it needs all items of a query.
 
     Only if it covers few queries with the budget, and the cheaper measure without its ideal (as DCG for nDCG) covers at
-    least `_WORTH` times as many.
+    least `_WORTH` times as many. ``prospects`` has the predicted precision of each target of the design.
     """
     named = set()
     for target, prospect in zip(design.targets, prospects, strict=True):

@@ -77,6 +77,7 @@ class _GraderOffer:
 
     def beliefs(self, is_asked: Bools) -> GradeBeliefs:
         """Build the grade model if the graders are asked only about the items ``is_asked``, flags (n_items,)."""
+        # `extra_probs` (models that adjust estimates) would predict as if all items were asked: left out
         probs = np.where(is_asked[:, None], self.with_it.probs, self.without.probs)
         return replace(self.with_it, probs=probs, extra_probs=())
 
@@ -148,7 +149,9 @@ def asking_notes(
         return [Note("asking as dear as people", _numbers(case, whole))]
     if whole.price == 0:
         return [Note("asking costs nothing", _numbers(case, whole))]
-    at_hand, ways_of = 0 if ask_price is not None else -1, {0: _ways(case, plan, whole, weights)}
+    # index of the selection that the plan assumes: no item for a hypothetical grader, else all
+    at_hand = 0 if ask_price is not None else -1
+    ways_of = {0: _ways(case, plan, whole, weights)}  # selections of items, none to all, by index of the offer
     in_full = [ways_of[0][-1], *(_way(case, plan, part, weights, None, part.asked) for part in parts)]
     notes = []
     for which, row in enumerate(plan.questions[0].chosen):
@@ -195,13 +198,14 @@ def _offers(case: PreparedCase, targets: Sequence[Target], skill: float) -> list
         return []
     is_taught = case.inputs.training is not None or not case.beliefs.learns
     probs_of = partial(_probs_by, case, None if is_taught else skill)
-    paid = [grader for grader in case.graders if grader.cost is None]
-    nothing = probs_of(paid) if paid else None
+    free = [grader for grader in case.graders if grader.cost is None]
+    probs_of_free = probs_of(free) if free else None
     offers = []
     for chosen in _combinations(len(of_graders)):
         selected = [of_graders[k] for k in chosen]
-        probs = probs_of([*paid, *(grader for grader, _ in selected)])
-        shares = np.broadcast_to(probs.mean(axis=0), probs.shape) if nothing is None else nothing
+        probs = probs_of([*free, *(grader for grader, _ in selected)])
+        # without any grader, each item has the mean shares of grades that the model with them predicts
+        shares = np.broadcast_to(probs.mean(axis=0), probs.shape) if probs_of_free is None else probs_of_free
         costs = [grader.costs for grader, _ in selected if grader.costs is not None]
         offers.append(
             _GraderOffer(
@@ -243,7 +247,10 @@ def _probs_by(case: PreparedCase, skill: float | None, graders: Sequence[Grades]
 
 
 def _imagined(case: PreparedCase, targets: Sequence[Target], price: float, skill: float) -> _GraderOffer:
-    """Build the offer of a hypothetical grader whose values correlate with human grades by ``skill``."""
+    """Build the offer of a hypothetical grader whose values correlate with human grades by ``skill``.
+
+    ``price`` is that of an item, relative to a human judgment. Its values are simulated.
+    """
     askable = np.logical_or.reduce([target.matters for target in targets])
     if case.known is not None:
         askable &= case.known < 0
@@ -256,7 +263,7 @@ def _imagined(case: PreparedCase, targets: Sequence[Target], price: float, skill
 
 
 def _numbers(case: PreparedCase, offer: _GraderOffer) -> dict[str, Told]:
-    """Collect the numbers of an offer (a set of graders with prices) that notes report."""
+    """Collect the numbers of an offer (a set of graders with prices), if asked about all items, that notes report."""
     n_items = int(offer.asked.sum())
     return {
         "names": offer.names,

@@ -66,8 +66,8 @@ class ModelCalibration(CaseResult):
 def calibrated(choices: Choices, measure: str, *, say: Say = unsaid, progress: Progress = unsaid) -> ModelCalibration:
     """Compare the grade model of some choices with the labels of their pool; `calibration` and the command share it.
 
-    ``say`` gets notes on the pool, ``progress`` texts that name the next step. Errors are those of `case_for`; raise
-    InputError also if the measure is not one of grades.
+    ``say`` gets notes on the pool, ``progress`` texts that name the next step. Raise ChoiceError for more than two
+    systems or options that do not fit, InputError for a wrong file or a measure that is not one of grades.
     """
     check_fits([measure], [])
     check_graded([measure])
@@ -96,8 +96,12 @@ def calibration(
 
     Parameters
     ----------
-    runs, max_grade, names
-        One run or two (files, frames or dicts), the largest grade, and the names of the runs; as for `sample`.
+    runs : path, dict of dicts or data frame, or a list of two
+        One run or two.
+    max_grade : int, optional
+        Largest grade of the scale; by default that of the labels.
+    names : sequence of str
+        Names of the runs; by default those of their files.
     qrels : path, dict of dicts, data frame or Judgments
         The labels of the pool.
     measure : str or measure

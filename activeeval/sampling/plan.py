@@ -54,8 +54,10 @@ def plan_for(
     ------
     ChoiceError
         If choices contradict each other or one is missing.
-    ActiveEvalError
-        As `activeeval.inputs.prepared_case.prepare` and `activeeval.sampling.plan_case.plan_sample`.
+    InputError
+        If a file is wrong, no label can change a target, no budget reaches a goal, or a pilot is of another pool.
+    BudgetError
+        If a budget is too small for a method.
     """
     if request.price is not None and request.price.money(1) is None and request.price.hours(1) is None:
         raise ChoiceError("`price` of an hour needs what an item takes: seconds=25,hour=18", field="price")
@@ -184,9 +186,15 @@ def plan(
 
     Parameters
     ----------
-    runs, measure, max_grade, judged, names
-        The runs, measures, largest grade, known grades and names of the runs, as for `sample`; one sample answers all
-        measures and questions.
+    runs : path, dict of dicts or data frame, a list of them, or a mapping of names to them
+    measure : str or measure, or a list of them
+        One sample answers all measures and questions.
+    max_grade : int
+        Largest grade of the scale.
+    judged : path, frame, dict or Judgments, or a list of them
+        Known grades, which cost nothing.
+    names : sequence of str
+        Names of the runs; by default those of their files.
     budget : int, float or str, or a list of them
         Budgets to predict the precision of: 200, "10%", or with a price "400EUR".
     half_width : float, or mapping of str to float, optional

@@ -77,6 +77,10 @@ def plan_sample(
 
     Parameters
     ----------
+    case : PreparedCase
+        The pool with its rankings, grade model and known grades.
+    measures : sequence of str
+        Names of measures, as "DCG@10".
     questions : sequence of {"difference", "run", "versus"}
         By default the differences of several rankings, or the value of one.
     methods : sequence of str
@@ -89,7 +93,7 @@ def plan_sample(
     pilots : mapping of str to DrawnSample, optional
         By file name: judged samples of this pool, whose residuals rescale the predictions.
     how
-        `activeeval.sampling.adaptive_depth.DrawOptions`.
+        Defensive share, weights of the questions and adaptive depth, see `DrawOptions`.
 
     Raises
     ------
@@ -171,7 +175,8 @@ def _planned(
 ) -> list[Method]:
     """Find methods by name and set their adaptive depth (when labels decide how deep a query is judged).
 
-    Raise InputError if adaptive depth is chosen and none of the methods ``main`` judges to a depth.
+    ``names`` are the methods to find, ``how`` has the adaptive depth chosen and its default. Raise InputError if one is
+    chosen and none of the methods ``main`` judges to a depth.
     """
     adaptive_depth, usual, methods = (
         how.get("adaptive_depth"),
@@ -210,13 +215,25 @@ def budget_for(
 ) -> Budget:
     """Find the budget with which one sample should reach a goal for every question, by one method.
 
-    It includes the price of graders. Parameters are those of `plan_sample`; by default the method is the best one for
-    the measures.
+    The budget includes the price of graders' grades.
+
+    Parameters
+    ----------
+    case : PreparedCase
+        The pool with its rankings, grade model and known grades.
+    measures : sequence of str
+        Names of measures, as "DCG@10".
+    method : str, optional
+        By default the best one for the measures.
+    questions : sequence of {"difference", "run", "versus"}
+        By default the differences of several rankings, or the value of one.
+    how
+        Defensive share, weights of the questions and adaptive depth, see `DrawOptions`.
 
     Raises
     ------
     InputError
-        If no budget in the pool does, and as `plan_sample`.
+        If no budget in the pool reaches the goal, or no label can change a target.
     """
     name = method or default_method(*(target.measure for target in case.targets(measures, questions))).name
     plan = plan_sample(case, measures, questions, [name], goals=[goal], **how)

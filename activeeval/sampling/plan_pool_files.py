@@ -137,6 +137,17 @@ def plan_files(
 
     Depths that follow labels are planned as if they were fixed before any label.
 
+    Parameters
+    ----------
+    choices : Choices
+        Location of the pool, and the engine that processes its partitions.
+    request : PlanRequest
+        Questions, and budgets or goals.
+    method : str or None
+        Sampling method; None for the best one for the measures.
+    progress : callable
+        Called with a text that names the next step.
+
     Raises
     ------
     ChoiceError, InputError
@@ -177,7 +188,7 @@ def plan_files(
 
 
 def _forecasts(design: ChunkedDesign, request: FilesRequest) -> list[ForecastBySums]:
-    """Build the forecast (expected precision by budget) of each target."""
+    """Build the forecast (expected precision by budget) of each target; targets go by measure, then by pair of runs."""
     fields, variances = expected_sums(design)
     is_uniform = bool(request.pool.said.get("is_uniform"))
     fields |= {"method": request.method.name, "is_fitted": request.method.is_fitted, "is_untried": is_uniform}

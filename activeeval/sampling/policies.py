@@ -14,7 +14,8 @@ def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measu
 
     The default is the majority for an odd number of judges. For an even number, where majority and median are the lower
     of two grades, it is the mean gain. With a third, adjudicating judge it is the median, which is the grade on which
-    two judges agree.
+    two judges agree. ``judges_per_item`` is the number of judges of each item, ``adjudicate`` is True if a third one
+    decides where two differ, and ``measures`` are names as "DCG@10".
 
     Raises
     ------

@@ -83,8 +83,15 @@ def write_pool(
 
     Parameters
     ----------
-    runs, max_grade, judged, names, options
-        The runs, the largest grade, known grades, names of the runs and model options, as for `sample`.
+    runs : path, dict of dicts or data frame, a list of them, or a mapping of names to them
+    max_grade : int
+        Largest grade of the scale.
+    judged : path, frame, dict or Judgments, or a list of them
+        Known grades.
+    names : sequence of str
+        Names of the runs; by default those of their files.
+    options
+        `PoolOptions`: train, grade_probs, model, pool_depth, overhead, cost, traffic, ….
     out : path
         A folder that does not exist or is empty, or its address (as s3://…).
     partitions : int
@@ -121,6 +128,8 @@ def write_partitions(
 
     Parameters
     ----------
+    choices : Choices
+        Runs and options from which the pool is prepared.
     out : str
         A folder that does not exist or is empty.
     n_partitions : int
@@ -175,7 +184,7 @@ def _run_names(choices: Choices, case: PreparedCase) -> tuple[str, ...]:
 
 
 def _header(case: PreparedCase) -> dict[str, Any]:
-    """Build the metadata of a pool's files."""
+    """Build the metadata of a pool's files: scale, depth of the lists, grade model and its query factor."""
     factor = case.beliefs.factor
     return {
         "version": 1,
@@ -220,7 +229,8 @@ def _groups(case: PreparedCase, runs: tuple[str, ...], first: int, last: int) ->
 def _columns(case: PreparedCase, pool: QueryPool, first: int, last: int, items: slice) -> dict[str, Any]:
     """Build the columns of the items (positions ``items``) of the queries from ``first`` to before ``last``.
 
-    They are ids, costs, traffic, known grades and grade probabilities.
+    They are ids, costs, traffic, known grades and grade probabilities: ``p0``, ``p1``, … of the model, and ``m1:p0``, …
+    of further models, by which estimates are adjusted.
     """
     lengths = np.diff(pool.query_offsets[first : last + 1])
 
@@ -265,6 +275,7 @@ class _Folder:
     """
 
     def __init__(self, out: str, force: bool) -> None:
+        """Set the output folder or address ``out``; ``force`` replaces an existing one."""
         self._out, self._force, self._temporary = out, force, ""
 
     def __enter__(self) -> str:

@@ -20,6 +20,7 @@ class Money(NamedTuple):
     currency: str
 
     def __str__(self) -> str:
+        """Format as "400 EUR"."""
         return f"{amount_words(self.amount)} {self.currency}"
 
 
@@ -37,6 +38,8 @@ def money_of(text: str) -> Money | None:
 
 def price_of(value: Any) -> Price | None:
     """Parse a price: a number or amount for each judgment, or named parts; None stays None.
+
+    Parts are each (a judgment), seconds (a judgment), hour (an hour of work) and currency.
 
     Raises
     ------

@@ -113,8 +113,14 @@ def design(
 
     Parameters
     ----------
-    runs, max_grade, judged, names
-        One run or two, the largest grade, known grades and names of the runs, as for `sample`.
+    runs : path, dict of dicts or data frame, or a list of two
+        One run or two.
+    max_grade : int
+        Largest grade of the scale.
+    judged : path, frame, dict or Judgments, or a list of them
+        Known grades.
+    names : sequence of str
+        Names of the runs; by default those of their files.
     measure : str or measure
     budget : int, float or str
         Number of judgments, or a share of judging everything: 200, "10%".

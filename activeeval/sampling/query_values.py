@@ -115,7 +115,10 @@ class QueryValues:
 
 
 def values_by_judgments(target: Target, grades: LabelsLike) -> QueryValues:
-    """Compute the values of both rankings of a difference, query by query, from the grades (n_items,) of all items."""
+    """Compute the values of both rankings of a difference, query by query, from the grades (n_items,) of all items.
+
+    With fractional grades (`SoftLabels`) no moves of relevant documents are described.
+    """
     pool = target.pool
     return QueryValues(
         query_ids=pool.query_texts.tolist(),
@@ -127,7 +130,10 @@ def values_by_judgments(target: Target, grades: LabelsLike) -> QueryValues:
 
 
 def _moves(target: Target, grades: NDArray[Any], query: int) -> str:
-    """Describe the relevant documents of a query whose rank differs: old→new rank, "out" beyond the measure's depth."""
+    """Describe the relevant documents of a query whose rank differs: old→new rank, "out" beyond the measure's depth.
+
+    ``target.other`` is the old ranking, ``grades`` (n_items,) are of the pool, ``query`` is the query's position.
+    """
     ranks: list[dict[int, int]] = []
     for ranking in (target.other, target.ranking):
         items = ranking.items[ranking.offsets[query] : ranking.offsets[query + 1]][: target.depth].tolist()

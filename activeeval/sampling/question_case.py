@@ -49,9 +49,10 @@ def case_for(
 
     Raises
     ------
-    ChoiceError, InputError
-        If there are more systems than ``most_systems``, a measure needs comparisons instead of grades, and as
-        `activeeval.inputs.prepared_case.prepare`.
+    ChoiceError
+        If there are more systems than ``most_systems``, or options contradict each other.
+    InputError
+        If a measure needs comparisons instead of grades, or a file or a number is wrong.
     """
     check_graded(measures)
     if most_systems is not None and len(choices.systems) > most_systems:

@@ -57,8 +57,6 @@ def read_all_judged(
 ) -> dict[str, Judged]:
     """Read judged sheets, or tables with the ranks of each query's top k or judgments in their place; by path.
 
-    Errors are those of `draws_of`, `truths_of` and `read`; those in the cells of several sheets are raised together.
-
     Parameters
     ----------
     max_grade : int, optional
@@ -66,6 +64,11 @@ def read_all_judged(
     machine_is_truth : bool
         Accept judgments of graders (LLMs or other models) as labels; otherwise a sheet marked as theirs is an
         InputError.
+
+    Raises
+    ------
+    FormatError
+        If a file or cells of it are wrong; the wrong cells of all files are reported together.
     """
     judged: dict[str, Judged] = {}
     wrong: list[FormatError] = []
@@ -81,7 +84,7 @@ def read_all_judged(
 
 
 def _read_judged(path: str, max_grade: int | None, machine_is_truth: bool) -> Judged:
-    """Read one sheet, one table of ranks, or judgments of any format; errors as of `read_all_judged`.
+    """Read one sheet, one table of ranks, or judgments of any format; raise FormatError for wrong cells.
 
     ``max_grade`` is the largest valid grade; ``machine_is_truth`` allows grades and ranks that machines gave.
     """

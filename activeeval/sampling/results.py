@@ -241,12 +241,15 @@ class Results(list[Result]):
         return draw_findings(self._answers, self[0].confidence, ax)
 
     def __str__(self) -> str:
+        """Format the sentences, the table and the footnotes as text."""
         return shown_text(self.sentences, self.table, self.footnotes)
 
     def __repr__(self) -> str:
+        """Format as `str`, because notebooks and shells show it."""
         return str(self)
 
     def _repr_html_(self) -> str:
+        """Format the sentences, the table and the footnotes as HTML, for notebooks."""
         return shown_html(self.sentences, self.table, self.footnotes)
 
 

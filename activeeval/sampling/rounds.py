@@ -43,8 +43,10 @@ def teaching(
     inputs : Inputs
         The pool with its rankings and features; its training data is replaced by the known grades.
     kinds : str or sequence of str
-        Kinds of grade model, see `activeeval.inputs.modelling.believe`; the uniform model is used while known grades
+        Kinds of grade model, as forest or logit (several make a mixture); the uniform model is used while known grades
         are too few.
+    max_grade : int
+        Largest grade of the scale.
     method : Method
         The sampling method that uses the model.
     n_jobs : int, optional
@@ -86,8 +88,7 @@ def by_round(paths: Sequence[str]) -> list[tuple[str, list[str]]]:
 
 
 def _may_be_sample(path: str) -> bool:
-    # .xlsx and .ods are zip files too, like a sample's file
-    """Check whether a file is packed like a sample and is no spreadsheet."""
+    """Check whether a file is packed like a sample and is no spreadsheet; .xlsx and .ods are zip files too."""
     return is_arrays(path) and bare_suffix(path) not in SPREADSHEETS
 
 
@@ -127,8 +128,12 @@ def round_answers(
     ----------
     samples : sequence of DrawnSample
         One for each round, in order, with its judgments.
-    measures, questions, contrasts
-        What to estimate (for several systems, contrasts name the differences); by default what the design is for.
+    measures : sequence of str
+        Names of measures, as "DCG@10"; by default those of the design.
+    questions : sequence of {"difference", "run", "versus"}
+        By default those of the design.
+    contrasts : {"all", "first"}, optional
+        For more than two systems, the pairs to compare.
     scope : {"pool", "population"}
         The queries that the answers are for.
     is_campaign : bool

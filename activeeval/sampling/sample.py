@@ -123,7 +123,9 @@ def requested(
 ) -> tuple[Choices, SampleRequest]:
     """Convert the arguments of `sample` to choices (of the pool) and a request; draw a random seed if there is none.
 
-    Raise ChoiceError, InputError or TypeError for an argument of a wrong form or an unknown option.
+    ``runs`` and ``judged`` are paths, frames, dicts or lists of them; ``measure`` is one measure or a list,
+    ``half_width`` a number or a dict of segments to numbers, ``options`` those of `SampleOptions`. Raise ChoiceError,
+    InputError or TypeError for an argument of a wrong form or an unknown option.
     """
     measures, _ = measures_of(measure)
     chosen = fresh_seed() if seed is None else seed

@@ -71,7 +71,7 @@ def moments_of(sample: DrawnSample, target: Target, scope: str, confidence: floa
     campaign = sample.campaign
     selections = [campaign.block_selection(block) for block in range(campaign.n_complete_blocks)]
     moments: list[EarlyReading] = []
-    for selection in {stage.level: stage for stage in selections}.values():
+    for selection in {stage.level: stage for stage in selections}.values():  # blocks with one end count once
         try:
             estimate = read(campaign.design, selection, campaign.labels, (), target, scope)
         except StateError:

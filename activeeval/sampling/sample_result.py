@@ -141,8 +141,11 @@ class Sample(PrintableResult):
         ----------
         kind : {"", "pandas", "polars", "pyarrow"}
             By default that of the input frames, else pandas if installed, else polars.
-        judges, overlap
-            See `save`. With one judge the name is on the sheet; with several a dict of names to frames is returned.
+        judges : str or sequence of str
+            With one judge the name is on the sheet; with several, who share the items, a dict of names to frames is
+            returned.
+        overlap : int
+            Number of items that all of several judges grade.
         """
         plan = sheet_plan("sheet.csv", judges=judges, overlap=overlap)
         if not plan.judges:
@@ -201,6 +204,8 @@ class Sample(PrintableResult):
 
         Parameters
         ----------
+        path : path
+            Sheet to write: .csv, .tsv, .jsonl, .parquet or .xlsx.
         documents, queries : str, optional
             Tables of the texts for judges: id and title, text or url; id and text.
         force : bool
@@ -298,17 +303,14 @@ class Sample(PrintableResult):
         """Draw the next batch of a sample with ``adaptive_depth``; None if the sample is complete.
 
         The labels of a query decide how deep it is judged. `sheet` then lists the new items; `estimate` needs all
-        sheets so far.
+        sheets so far. Raise StateError if an item still waits for a grade.
 
         Parameters
         ----------
         judged : data frame, path or Judgments, or a list of them
-            See `estimate`: all sheets so far, judged completely.
-
-        Raises
-        ------
-        StateError
-            If an item still waits for a grade.
+            All sheets so far, judged completely.
+        policy : {"refuse", "majority", "median", "mean-gain"}
+            Rule for items with different grades by several judges.
 
         Examples
         --------
@@ -333,7 +335,7 @@ class Sample(PrintableResult):
 
 
 def _sheet_rows(draws: Draws, judge: str | None = None) -> list[dict[str, Cell]]:
-    """List the rows of a sheet; ``judge`` is None for a sheet without a judge's name."""
+    """List the rows of a sheet from its items; grades are empty, ``judge`` is None for a sheet without a name."""
     columns = (draws.block.tolist(), draws.query_id.tolist(), draws.doc_id.tolist())
     beside: dict[str, Cell] = {"judge": judge, "grade": None, "note": None}
     return [

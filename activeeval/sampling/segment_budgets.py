@@ -68,7 +68,10 @@ class SegmentGoals:
     def of(
         cls, segments: str | Segments | None, half_widths: HalfWidths, whole: float | None = None, **how: Any
     ) -> SegmentGoals:
-        """Check the half-widths of segments and build the goals; ``how`` are scope and confidence.
+        """Check the half-widths of segments and build the goals.
+
+        ``segments`` is a file of query_id and segment, or its content; ``whole`` the half-width for all queries, if
+        any; ``how`` are scope ("pool" or "population") and confidence.
 
         Raises
         ------
@@ -125,6 +128,7 @@ class SegmentGoals:
         return members, notes
 
     def __str__(self) -> str:
+        """Format as "± 0.05 for mobile, ± 0.03 for all"."""
         whose = " of the population" if self.scope == "population" else ""
         parts = [f"± {half:g} for {name}" for name, half in self.half_widths.items()]
         return ", ".join([*parts, *([] if self.whole is None else [f"± {self.whole:g} for all"])]) + whose
@@ -192,8 +196,22 @@ def segment_budget(
 ) -> SegmentBudget:
     """Find the smallest budget with which one sample should reach every half-width, for every measure and question.
 
-    Other parameters are those of `activeeval.sampling.draw_case.draw`; ``weights`` must be "equal", and
-    ``adaptive_depth`` None or "off".
+    Parameters
+    ----------
+    case : PreparedCase
+        The pool with its rankings, grade model and known grades.
+    measures : sequence of str
+        Names of measures, as "DCG@10".
+    questions : sequence of {"difference", "run", "versus"}
+        By default the differences of several rankings, or the value of one.
+    goals : SegmentGoals
+        Half-widths to reach by segment (part of the queries), and optionally for all queries.
+    method : str, optional
+        By default the best one for the measures.
+    defensive_share : float, optional
+        Share of sampling that ignores the grade model.
+    weights, adaptive_depth
+        Only "equal", and None or "off": other values raise ChoiceError.
 
     Raises
     ------
@@ -207,6 +225,7 @@ def segment_budget(
         problem = f"`adaptive_depth` {adaptive_depth} lets labels decide: half-widths by segment are planned "
         problem += "before any, with `adaptive_depth` off"
         raise ChoiceError(problem, field="adaptive_depth")
+    # targets: each question for all queries, then for each segment with a goal
     questions_of_whole = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
     targets = [question.target for question in questions_of_whole]
     check_differ(questions_of_whole)

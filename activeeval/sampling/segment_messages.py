@@ -45,7 +45,8 @@ def segment_rows(
 ) -> list[dict[str, Cell]]:
     """Build a row for each question in each segment with a goal, and for all queries, with ``segment`` None.
 
-    ``budget`` is in mean items. ``seconds`` is the time to judge a mean item; with it, rows have ``hours``.
+    ``budget`` is in mean items, and ``plan`` adds the method and the budget that a sample planned without segments
+    needs (``budget_alike``). ``seconds`` is the time to judge a mean item; with it, rows have ``hours``.
     """
     hours: dict[str, Cell] = {} if seconds is None else {"hours": budget * seconds / 3600}
     return [

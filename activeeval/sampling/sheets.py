@@ -79,7 +79,7 @@ class SheetPlan:
         return [str(place.with_name(f"{stem}-{_NO_FILE_NAME.sub('_', judge)}{ending}")) for judge in self.judges]
 
     def checked(self, *, grades: bool = True) -> SheetPlan:
-        """Return the plan; raise InputError if the file format does not support it.
+        """Check the plan and return it; raise InputError if the file format does not support it.
 
         Parameters
         ----------
@@ -97,11 +97,14 @@ class SheetPlan:
         return self
 
     def guided(self, max_grade: int | None) -> SheetPlan:
-        """Return the plan with the largest grade of the scale in its guide; None for no list of grades."""
+        """Add the largest grade of the scale to the guide of the plan; None for no list of grades."""
         return replace(self, guide=replace(self.guide, max_grade=max_grade))
 
     def rows(self, draws: Draws) -> list[Ints]:
-        """Assign the rows of a sheet to the files of `paths`: an array of row indices, in reading order, for each."""
+        """Assign the rows of a sheet to the files of `paths`: an array of row indices, in reading order, for each.
+
+        With several judges, `overlap` random rows go to all files, the others to one each, block by block.
+        """
         order = draws.by_query
         if len(self.judges) < 2:
             return [order]

@@ -150,8 +150,11 @@ def simulate(
 
     Parameters
     ----------
-    runs, names, max_grade
-        The runs (files, frames or dicts), their names, and the largest grade, as for `sample`.
+    runs : path, dict of dicts or data frame, a list of them, or a mapping of names to them
+    names : sequence of str
+        Names of the runs; by default those of their files.
+    max_grade : int, optional
+        Largest grade of the scale; by default that of the labels.
     qrels : path, dict of dicts, data frame or Judgments
         Labels of every item that a measure needs; with ``unjudged="irrelevant"`` the others have grade 0.
     measure : str or measure, or a list of them

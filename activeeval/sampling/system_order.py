@@ -78,6 +78,7 @@ def _places(systems: list[str], answers: Sequence[SampleAnswer]) -> list[Place]:
             better_than=tuple(systems[j] for j in np.flatnonzero(is_better[k])),
             answer=alone.get(systems[k]),
         )
+        # the best first: by the middle of the possible ranks, then by the fitted value
         for k in sorted(range(len(systems)), key=lambda k: (sum(ranks[k]), -values[k]))
     ]
 

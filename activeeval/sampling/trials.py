@@ -128,7 +128,7 @@ class Trial:
         return {name: _paid(design, self.budgets[0], self.expected) for name, design in self.designs.items()}
 
     def run(self, advance: Callable[[str], object], *, repetitions: int, interval: str) -> MeasureTrials:
-        """Simulate all methods ``repetitions`` times; ``advance`` is called with a text after each.
+        """Simulate all methods ``repetitions`` times; ``advance`` is called with a text after each method.
 
         ``interval`` is "t" or "group-sequential"; a method that does not support it keeps its own.
         """
@@ -191,14 +191,18 @@ def trial_of(
 
     Parameters
     ----------
+    measure : str
+        Name of the measure, as "DCG@10".
+    methods : sequence of str
+        Names of the methods to simulate, from `methods_of`.
     budgets : sequence of Budget
         Numbers of judgments or shares of judging everything.
     expected : bool
         True if draws with replacement meet budgets on average instead of as a limit.
     defensive_share : float, optional
-        For draws with replacement: share of a mixture with the query probabilities, which bounds the weights.
-    weights : str
-        How to balance several questions, "equal" by default.
+        Share of sampling, from 0 to 1, that ignores the grade model, which bounds the weights.
+    weights : {"equal", "sum", "minimax"}
+        How to balance several questions.
     adaptive_depth : {"each", "3", "1", "off"}, optional
         When the labels of a query decide how deep it is judged, for methods that judge to a depth; by default that of
         sheets.

@@ -70,8 +70,8 @@ def show_estimates(
         Output format: text for readers, else a format of rows.
     where : str
         For readers, the state of the judgments that the estimates use ("as of event 76"); "" to leave it out.
-    beside : mapping, optional
-        The same as columns, for programs.
+    beside : mapping of str to cell, optional
+        For programs, that state as further columns of every row: names to values.
     steps : NextSteps
         Texts on what to do next.
     files : sequence of path

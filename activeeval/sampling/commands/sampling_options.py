@@ -21,7 +21,11 @@ _AS_MADE = "repeatable. Default: those it was drawn for."
 
 
 def _texts_read(context: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    """Name queries of judgments by the ids of a table of texts until the command ends."""
+    """Use the file ``value``, a table of query ids and texts, until the command ends, and return its path.
+
+    Judgments that name queries by these texts are then read with the ids; a table of queries drawn from a log has no
+    such effect.
+    """
     if value is not None and not context.resilient_parsing:
         from activeeval.inputs.traffic import reading_queries
 
@@ -30,7 +34,10 @@ def _texts_read(context: click.Context, _: click.Parameter, value: str | None) -
 
 
 def _texts_or_drawn(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Pass queries drawn from a log; a table of texts is used to read judgments alone."""
+    """Return the path ``value`` if its queries were drawn from a log (`queries draw`), else None.
+
+    Another table of ids and texts is used to read judgments that name queries by texts.
+    """
     if _texts_read(context, parameter, value) is None:
         return None
     from activeeval.inputs.traffic import drawn_among
