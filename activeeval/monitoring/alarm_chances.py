@@ -73,12 +73,12 @@ def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
         If items of the last night are not judged, or nothing is judged yet.
     """
     settings, rows = Settings.of(store.watches.get(name).config), store.watches.nights(name)
-    left = NightRecord.of(store.watches.payload(name, rows[-1].date), f"watch {name}, {rows[-1].date}")
-    labels = labels_so_far(store, name, rows, left.histories, settings)
-    runs = {_NIGHT: _turned(left.run), _BEFORE: left.run}
-    top = store.campaign(rows[0].campaign).max_grade
-    case = case_of(runs, settings, left.known_grades, labels, top)
-    hand = in_hand(case.inputs.pool, left.histories, labels)
+    record = NightRecord.of(store.watches.payload(name, rows[-1].date), f"watch {name}, {rows[-1].date}")
+    labels = labels_so_far(store, name, rows, record.histories, settings)
+    runs = {_NIGHT: _turned(record.run), _BEFORE: record.run}
+    max_grade = store.campaign(rows[0].campaign).max_grade
+    case = case_of(runs, settings, record.known_grades, labels, max_grade)
+    hand = in_hand(case.inputs.pool, record.histories, labels)
     questions = [each for each in case.asked(settings.measures, ["run", "difference"]) if each.system == _NIGHT]
     changes = [k for k, each in enumerate(questions) if each.versus and each.target.matters.any()]
     if not changes:
@@ -112,6 +112,8 @@ def chances(errors: Floats, loss: float, settings: Settings, n_compared: int, de
         of it with labels on suspicion, if the first night had none; the same two if it had some.
     loss : float
         Size of the loss, in the unit of the measure.
+    settings : Settings
+        Settings of the watch: margin, rate of false alarms, budget on suspicion.
     n_compared : int
         Number of differences compared with 0 on a night, among which the false-alarm rate is divided.
     degrees : float
@@ -120,15 +122,15 @@ def chances(errors: Floats, loss: float, settings: Settings, n_compared: int, de
     rng = np.random.default_rng(0)
     first = _estimates(errors[[0, 1]], loss, rng)
     alarm, is_more = _alarms_of(first, errors[[0, 1]], settings, n_compared, degrees)
-    ends = np.where(is_more, first[1], first[0])
-    before = np.where(is_more, errors[1], errors[0])
-    second = np.empty((2, PATHS))
-    after = np.where(is_more, errors[[4, 5]][:, None], errors[[2, 3]][:, None])
+    ends = np.where(is_more, first[1], first[0])  # last estimate of the first night, and its standard error
+    end_errors = np.where(is_more, errors[1], errors[0])
+    second = np.empty((2, PATHS))  # rows: interim analyses of the second night
+    second_errors = np.where(is_more, errors[[4, 5]][:, None], errors[[2, 3]][:, None])
     for step in range(2):
-        start, variance = (ends, before**2) if step == 0 else (second[0], after[0] ** 2)
-        second[step] = _later_estimates(start, variance, np.minimum(after[step] ** 2, variance), loss, rng)
-    again, _ = _alarms_of(second, after, settings, n_compared, degrees)
-    return float(alarm.mean()), float((alarm | again).mean())
+        start, variance = (ends, end_errors**2) if step == 0 else (second[0], second_errors[0] ** 2)
+        second[step] = _later_estimates(start, variance, np.minimum(second_errors[step] ** 2, variance), loss, rng)
+    second_alarm, _ = _alarms_of(second, second_errors, settings, n_compared, degrees)
+    return float(alarm.mean()), float((alarm | second_alarm).mean())
 
 
 def _estimates(errors: Floats, loss: float, rng: np.random.Generator) -> Floats:
@@ -199,6 +201,7 @@ def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Ta
         Append its standard errors to `rows`, and return all labels.
         """
         design, probs = going_on(base, before, budget)
+        # at level 1 the rates of this design are the probabilities that items are drawn
         rows.append(np.sqrt([float(reading.planned.at(np.ones(1))[0]) for reading in design.readings]))
         return replace(before, probs=probs)
 

@@ -28,6 +28,8 @@ def case_of(
     ----------
     runs : mapping of str to Run
         By display name: a date, or the name of the reference run.
+    settings : Settings
+        Settings of the watch: measures, depth of the lists, grade models and seed.
     known_grades : mapping
         Grades from other sources by (query, document): the grade, and the digest of the judged text (0 if unknown).
     labels : mapping of (query, document) to int

@@ -40,16 +40,18 @@ def labels_so_far(
         True if the last night is being redrawn: texts of its first drawing may differ from those of the new one.
     """
     nights = by_night(rows)
-    drawings = {steps[0].drawing for steps in (nights[:-1] if replaces else nights)}
+    # a drawing is the first sample of a night or of its redrawing; those replaced are not among these
+    current_drawings = {steps[0].drawing for steps in (nights[:-1] if replaces else nights)}
     labels: dict[Pair, Label] = {}
     for number, row in enumerate(rows, 1):
         of_step = labels_of_step(store, row, settings)
         # a night that was redrawn may have had other texts
-        drawn = None if row.drawing in drawings or not of_step else record_of_step(store, name, row).histories
+        is_safe = row.drawing in current_drawings or not of_step
+        drawn = None if is_safe else record_of_step(store, name, row).histories
         for pair, label in of_step.items():
-            is_current = pair in histories and histories[pair].since <= number
+            is_current = pair in histories and histories[pair].since <= number  # judged in tonight's text
             if is_current and (drawn is None or is_same_text(drawn.get(pair), histories[pair])):
-                labels[pair] = max(labels.get(pair, label), label, key=lambda each: each[1:])
+                labels[pair] = max(labels.get(pair, label), label, key=lambda each: (each.is_decided, each.at))
     return {pair: label.grade for pair, label in labels.items()}
 
 
@@ -124,7 +126,7 @@ def labels_of_step(store: Store, night: NightRow, settings: Settings) -> dict[Pa
     """
     state = state_of_step(store, night, settings.judges_per_item)
     labels: dict[Pair, Label] = {}
-    for place, by_judge in state.judgments.items():
+    for place, by_judge in state.judgments.items():  # a place is an item in the campaign: its unit and its document
         if len(by_judge) < settings.judges_per_item:
             continue
         first = next(iter(by_judge.values()))

@@ -49,8 +49,8 @@ def import_sheets(
         watch.
     """
     last, rows = last_night(store, name), store.watches.nights(name)
-    steps = {sample.digest: row for row in rows for sample in store.samples(row.campaign)}
-    of_step: dict[str, dict[str, str | Judgments]] = {}
+    steps = {sample.digest: row for row in rows for sample in store.samples(row.campaign)}  # by id of the sample
+    of_step: dict[str, dict[str, str | Judgments]] = {}  # sources by name, by date of the step that receives them
     sources = paths if isinstance(paths, Mapping) else dict(zip(paths, paths, strict=True))
     for path, source in sources.items():
         kind = "machine" if machine_is_truth else "person"
@@ -80,7 +80,7 @@ class _Step:
 
     @classmethod
     def of(cls, store: Store, row: NightRow, judges_per_item: int) -> _Step:
-        """Load the drawn items and the answers of a step."""
+        """Load the drawn items of a step (one drawn sample), and the judges' answers about them."""
         drawn = {(unit.query_id, place.doc_id) for unit in store.units(row.campaign) for place in unit.places}
         step = cls(row, drawn)
         for by_judge in state_of_step(store, row, judges_per_item).judgments.values():
@@ -106,8 +106,8 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
         Number of judgments copied to each step, without zeros.
     """
     rows, n_judges = store.watches.nights(name), Settings.of(store.watches.get(name).config).judges_per_item
-    drawings = {steps[0].drawing for steps in by_night(rows)}
-    if not is_corrected and not any(n_waiting(store, row) for row in rows if row.drawing in drawings):
+    current_drawings = {steps[0].drawing for steps in by_night(rows)}  # first samples of nights, the last if redrawn
+    if not is_corrected and not any(n_waiting(store, row) for row in rows if row.drawing in current_drawings):
         return {}
     steps = [_Step.of(store, row, n_judges) for row in rows]
     records: dict[str, Mapping[Pair, ItemHistory]] = {}
@@ -120,9 +120,9 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
 
     shared: dict[str, int] = {}
     for step in steps:
-        if step.row.drawing not in drawings:  # a replaced drawing is not used any more
+        if step.row.drawing not in current_drawings:  # a replaced drawing is not used any more
             continue
-        by_judge: dict[str, list[tuple[str, str, JudgeAnswer]]] = {}
+        by_judge: dict[str, list[tuple[str, str, JudgeAnswer]]] = {}  # rows (query, document, answer)
         for pair in sorted(step.drawn):
             present = step.answers.get(pair, {})
             others = [source for source in steps if source is not step and pair in source.answers]

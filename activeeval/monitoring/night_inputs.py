@@ -139,6 +139,13 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
     When a night is redrawn, the state is that before its first drawing, plus the labels and inclusion probabilities of
     the drawings that it replaces. A night is a dated run of the watched index.
 
+    Parameters
+    ----------
+    tonight : NightInputs
+        Date, known judgments and texts of the night.
+    run : Run
+        Tonight's run, as read.
+
     Raises
     ------
     InputError
@@ -155,6 +162,7 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
             raise InputError(f"watch {watch.name}: {tonight.date} was redrawn {MOST_REDRAWN} times", field="date")
         step, nights = f"{tonight.date}{REDRAWN}{n_drawn:02d}", nights[:-1]
     left = record_of_step(store, watch.name, rows[-1]) if rows else None
+    # record of the last night that this one does not replace
     earlier = left if not tonight.replaces else record_of_step(store, watch.name, nights[-1][-1]) if nights else None
     digests = _digests(tonight.documents, run)
     histories = {} if earlier is None else dict(earlier.histories)
@@ -190,8 +198,8 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
 def before_more(store: Store, watch: WatchRow) -> NightState:
     """Collect the state before drawing labels on suspicion (further labels for the last night, which looks bad).
 
-    The night's own items must be judged already. Their labels do not train the grade model that draws the further ones.
-    A night is a dated run of the watched index.
+    The night's own items must be judged already. Their labels do not train the grade model that draws the further ones,
+    so that sampling rates stay. A night is a dated run of the watched index.
     """
     rows = store.watches.nights(watch.name)
     earlier = by_night(rows)[:-1]

@@ -65,7 +65,10 @@ class NightRecord:
     known_grades: Mapping[Pair, tuple[int, int]]
 
     def packed(self, depth: int) -> bytes:
-        """Serialize the record to bytes that `of` reads; lists are cut at rank `depth`."""
+        """Serialize the record to bytes that `of` reads; lists are cut at rank `depth`.
+
+        Arrays ``run.…`` hold the run, ``held.…`` item histories, ``given.…`` known grades, ``queries`` query ids.
+        """
         content = BytesIO()
         arrays = run_arrays(self.run, depth) | {"queries": np.array(self.queries, dtype=np.str_)}
         pairs, rows = _columns(self.histories)
@@ -84,7 +87,10 @@ class NightRecord:
 
     @classmethod
     def of(cls, content: bytes, name: str) -> Self:
-        """Read a record from the bytes of `packed`; ``name`` is its name in error messages."""
+        """Read a record from the bytes of `packed`; ``name`` is its name in error messages.
+
+        Arrays ``run.…`` hold the run, ``held.…`` item histories, ``given.…`` known grades, ``queries`` query ids.
+        """
         arrays = unpacked(content, name, _FIELDS, "what a night leaves")
         columns = (arrays[f"held.{field}"].tolist() for field in ("prob", "text", "version", "since"))
         histories = {pair: ItemHistory(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
@@ -126,15 +132,20 @@ def in_hand(pool: QueryPool, histories: Mapping[Pair, ItemHistory], labels: Mapp
         Items that are missing have probability 0.
     labels : mapping of (query, document) to int
         Grades by judges of earlier nights, −1 if an item cannot be judged.
+
+    Returns
+    -------
+    EarlierLabels
+        Arrays of shape (n_items,): probability of having been drawn, version of the text, judged or not, and grade.
     """
     hand = EarlierLabels.nothing(pool.n_items)
-    for z, pair in enumerate(pool.pairs_of(np.arange(pool.n_items))):
+    for item, pair in enumerate(pool.pairs_of(np.arange(pool.n_items))):
         row = histories.get(pair)
         if row is None:
             continue
-        hand.probs[z], hand.versions[z] = row.prob, row.version
+        hand.probs[item], hand.versions[item] = row.prob, row.version
         if pair in labels:
-            hand.is_settled[z], hand.grades[z] = True, labels[pair]
+            hand.is_settled[item], hand.grades[item] = True, labels[pair]
     return hand
 
 
@@ -150,6 +161,7 @@ def held_after(
     Parameters
     ----------
     before : mapping of (query, document) to ItemHistory
+        Histories before this night; items that are not in the pool keep them.
     probs : ndarray, shape (n_items,)
         M of each item of the pool: probability that it was drawn on any night so far. Items with 0 are not added.
     texts : mapping of (query, document) to int

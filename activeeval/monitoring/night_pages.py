@@ -47,7 +47,7 @@ def night_sentences(night: NightContent) -> list[str]:
 
 
 def missing_lists(night: NightContent) -> str:
-    """Write how many queries of the watch have no list in tonight's run; "" if all have one."""
+    """Write how many queries of the watch have no list in the night's run (a dated run); "" if all have one."""
     return missing_lists_sentence(night.n_missing, night.n_queries, night.run) if night.n_missing else ""
 
 
@@ -236,6 +236,7 @@ def _changes(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
     A night is a dated run of the watched index.
     """
     axis.axhline(0, color="0.7", linewidth=0.8)
+    # changes since the previous night (True) and since the reference (False), each with the number of its night
     since = {True: [], False: []}  # type: dict[bool, list[tuple[int, Answer]]]
     for k, night in enumerate(nights):
         of_measure = [change for change in night.changes if change.measure == measure and change.is_bounded]
@@ -244,7 +245,7 @@ def _changes(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
     bounded = [change for drawn in since.values() for _, change in drawn]
     if margin := max((change.margin for change in bounded), default=0.0):
         axis.axhline(-margin, color="tab:red", linewidth=0.8, linestyle="--", label="the margin")
-    raised: list[tuple[float, float]] = []
+    raised: list[tuple[float, float]] = []  # positions (x, y) of alarms
     for (is_before, drawn), color, shift in zip(
         since.items(), ("tab:blue", "tab:green"), (-_SHIFT, _SHIFT), strict=True
     ):

@@ -175,7 +175,7 @@ def _draw(
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
     histories = held_after(case.inputs.pool, before.histories, probs, before.digests, before.number)
     left = NightRecord(run=run, queries=queries, histories=histories, known_grades=before.known_grades)
-    put = partial(
+    put = partial(  # stores the campaign and the night in one transaction
         store.watches.add_night,
         watch.name,
         NightRow(date=before.step, campaign=campaign, payload=left.packed(settings.pool_depth)),
@@ -235,7 +235,7 @@ def _designed(
 
 
 def _sample(settings: Settings, case: PreparedCase, questions: Sequence[QuestionTarget], design: Design) -> DrawnSample:
-    """Build the sample of a design, with the random numbers of the watch's seed."""
+    """Build the sample of a design for tonight's questions, with the random numbers of the watch's seed."""
     names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return DrawnSample(
         campaign=Campaign(design, key=int(key_of(settings.seed))),
@@ -262,21 +262,21 @@ def _check_answers(sample: DrawnSample, answers: Mapping[Pair, int] | None) -> N
 def _drawn(
     campaign: str, sample: DrawnSample, probs_before: Floats, n_changed: int, notes: tuple[Note | Caution, ...]
 ) -> NightDraw:
-    """Count the new, unjudged and known items of a drawn sample.
+    """Count the new, unjudged and known items of a drawn sample; `campaign` is the name under which it is stored.
 
     `probs_before`, shape (n_items,), has the probability that each item was drawn before tonight. A drawn item whose
     random number lies below it was drawn before and is still unjudged (pending).
     """
     design = sample.campaign.design
-    new = [item for unit in sample.campaign.planned for item in unit.items]
-    whole = design.order.items[sample.campaign.whole_selection.places]
-    settled = np.asarray(design.scheme.in_hand)[whole] >= 0
-    n_pending = int(np.count_nonzero(_numbers(sample)[new] < probs_before[new])) if new else 0
+    to_judge = [item for unit in sample.campaign.planned for item in unit.items]
+    drawn = design.order.items[sample.campaign.whole_selection.places]  # judged before or to judge
+    has_label = np.asarray(design.scheme.in_hand)[drawn] >= 0
+    n_pending = int(np.count_nonzero(_numbers(sample)[to_judge] < probs_before[to_judge])) if to_judge else 0
     return NightDraw(
         campaign=campaign,
-        n_new=len(new) - n_pending,
+        n_new=len(to_judge) - n_pending,
         n_pending=n_pending,
-        n_in_hand=int(settled.sum()),
+        n_in_hand=int(has_label.sum()),
         n_known=int((design.known >= 0).sum()),
         n_changed=n_changed,
         notes=notes,
@@ -307,8 +307,8 @@ def _runs(
 ) -> dict[str, Run]:
     """Collect the runs of a night (a dated run) by name: tonight's, the previous night's, and the reference.
 
-    `queries` are those of the watch. If one has no list in any of these runs, the first night's run is added, so that
-    the query stays in the pool, where its value is 0.
+    `tonight` is the date, `before` the state of the watch, `queries` are those of the watch. If one has no list in any
+    of these runs, the first night's run is added, so that the query stays in the pool, where its value is 0.
     """
     runs = {tonight: run}
     if before.run is not None:

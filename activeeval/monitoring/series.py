@@ -282,10 +282,10 @@ def change_of(
     settings: Settings,
     confidence: float,
 ) -> Answer:
-    """Build the answer for a night (a dated run) minus an earlier one, for the watch's scope.
+    """Build the answer for a night (a dated run) minus an earlier one, for the watch's scope, and attach the other's.
 
-    The other one is attached. The scope is "pool" (these queries) or "population" (all queries that these are a sample
-    of).
+    Scopes are "pool" (these queries) and "population" (all queries that these are a sample of); `target` is the
+    difference.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ class Settings:
         policy : str or None
             None chooses one by the number of judges.
         options
-            The other fields; `half_width` may have targets of segments too.
+            The other fields; `half_width` may also map segments to half-widths (None: all queries), or be such pairs.
 
         Raises
         ------
@@ -235,7 +235,8 @@ def segments_of(watch: WatchRow, settings: Settings) -> Segments | None:
 def checked_policy(policy: str | None, judges_per_item: int, measures: Sequence[str]) -> str:
     """Check the policy that reduces several judges' grades of an item to one; None chooses majority or median.
 
-    A night is a dated run of the watched index.
+    The default is the majority for an odd number of judges, else the median. A night is a dated run of the watched
+    index.
 
     Raises
     ------

@@ -29,16 +29,19 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[An
     """
     settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
     steps = {of_night[0].night: of_night[0].date for of_night in by_night(nights)}
-    left = {
+    records = {
         date: NightRecord.of(store.watches.payload(name, steps[date]), f"watch {name}, {date}")
         for date in (earlier, later)
     }
-    last = nights[-1]
-    latest = left.get(last.date) or NightRecord.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
+    last = nights[-1]  # its record has the inclusion probabilities and known grades of all nights
+    latest = records.get(last.date) or NightRecord.of(
+        store.watches.payload(name, last.date), f"watch {name}, {last.date}"
+    )
     labels = labels_so_far(store, name, nights, latest.histories, settings)
     check_judged(store, name, last)
-    runs, top = {date: left[date].run for date in (later, earlier)}, store.campaign(nights[0].campaign).max_grade
-    case = case_of(runs, settings, latest.known_grades, labels, top)
+    runs = {date: records[date].run for date in (later, earlier)}
+    max_grade = store.campaign(nights[0].campaign).max_grade
+    case = case_of(runs, settings, latest.known_grades, labels, max_grade)
     hand = in_hand(case.inputs.pool, latest.histories, labels)
     changes = []
     for each in case.asked(settings.measures, ["difference"]):

@@ -61,25 +61,25 @@ def unjudged_of_last_night(
     """
     settings, last = Settings.of(store.watches.get(name).config), last_night(store, name)
     nights = store.watches.nights(name)
-    left = NightRecord.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
-    run = replace(left.run, source=last.night)
-    grades = _grades_of(left, labels_so_far(store, name, nights, left.histories, settings))
+    record = NightRecord.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
+    run = replace(record.run, source=last.night)
+    grades = _grades_of(record, labels_so_far(store, name, nights, record.histories, settings))
     if grades.keys().isdisjoint(pairs_in(run)):
-        return NightUnjudged(date=last.night, bounds=(), n_unjudged=len(left.queries))
+        return NightUnjudged(date=last.night, bounds=(), n_unjudged=len(record.queries))
     tables = pool_from_tables(_as_judgments(grades), [run], evaluated=1)
     tables = replace(tables, rankings=[tables.rankings[0].cut_at(settings.pool_depth)])
     measures, top = [sampled_measure(text) for text in settings.measures], store.campaign(nights[0].campaign).max_grade
     bounds = unjudged_bounds(tables, 0, run, last.night, measures, max_grade=top, budgets=budgets, progress=progress)
-    return NightUnjudged(date=last.night, bounds=tuple(bounds), n_unjudged=len(left.queries) - tables.pool.n_queries)
+    return NightUnjudged(date=last.night, bounds=tuple(bounds), n_unjudged=len(record.queries) - tables.pool.n_queries)
 
 
-def _grades_of(left: NightRecord, labels: Mapping[Pair, int]) -> dict[Pair, int]:
+def _grades_of(record: NightRecord, labels: Mapping[Pair, int]) -> dict[Pair, int]:
     """Collect all known grades by (query, document); labels of the watch's judges override other sources.
 
-    `left` is the record of the last night (a dated run of the watched index).
+    `record` is that of the last night (a dated run of the watched index).
     """
-    queries = set(left.queries)
-    grades = {pair: grade for pair, (grade, _) in left.known_grades.items() if pair[0] in queries}
+    queries = set(record.queries)
+    grades = {pair: grade for pair, (grade, _) in record.known_grades.items() if pair[0] in queries}
     return grades | {pair: grade for pair, grade in labels.items() if grade >= 0}
 
 

@@ -284,7 +284,7 @@ class Watch(StoreHandle):
 
 
 def nights_of(store: Store, name: str, begin: str = "", end: str = "") -> Nights:
-    """Estimate the nights (dated runs) of watch `name` from `begin` to `end`; for two dates also their change."""
+    """Estimate the nights (dated runs) of watch `name` from date `begin` to `end`; for two dates also their change."""
     nights = estimate_nights(store, name, begin, end)
     spans = change_between(store, name, begin, end) if begin and end and begin < end else []
     return Nights(nights=nights, spans=spans)

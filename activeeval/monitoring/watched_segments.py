@@ -63,6 +63,10 @@ def plan_night(
 
     Parameters
     ----------
+    case : PreparedCase
+        The pool of tonight's run and those it is compared with, and the grade model.
+    settings : Settings
+        Settings of the watch: half-widths, budget and measures.
     questions : sequence of QuestionTarget
         Tonight's values, and its differences from other runs.
     in_hand : EarlierLabels
@@ -76,6 +80,7 @@ def plan_night(
     goals = settings.goals
     if goals is None:
         return NightPlan()
+    # targets: the questions for all queries, then tonight's values in each segment with a half-width
     members, notes = ({}, []) if segments is None else goals.members(segments, case.inputs.pool)
     values = [each for each in questions if not each.versus]
     parts = [(None, each) for each in questions] + [(name, each) for name in goals.half_widths for each in values]

@@ -124,9 +124,20 @@ def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **o
 def compare(
     old: Any, new: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **options: Unpack[Options]
 ) -> Evaluation:
-    """Estimate the difference in performance of two runs, new − old; options are those of `evaluate`.
+    """Estimate the difference in performance of two runs, new − old.
 
     For two equal rankings the difference is 0, and nothing is judged.
+
+    Parameters
+    ----------
+    old, new : path, dict of dicts or frame
+        The runs.
+    judgments : path, Judgments, dict of dicts, frame, or callable
+        Judgments to look up, or a function ``judge(query_id, item_ids) -> grades``; see `evaluate`.
+    measure : str or Measure
+        A text for `activeeval.parse_measure`, or ``@FILE``: learned gains and discounts.
+    options
+        `Options`: budget, share, method, grade_probs, max_grade, overhead, unjudged, ties and rng.
 
     Examples
     --------
@@ -143,9 +154,11 @@ def compare(
 
 
 def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure, options: Options) -> Evaluation:
-    """Estimate a measure of one run, or the difference of two, for both scopes.
+    """Estimate a measure of one run, or the difference of two, for these queries and for their population.
 
     Without a budget and with all judgments the value is computed exactly; otherwise a sample is designed and judged.
+    ``runs`` has the run to measure, then the one subtracted, by a name for runs without one; ``judgments`` are a table,
+    or a function of a query id and document ids that returns grades.
     """
     check_names(options, Options)
     one_of(options.get("unjudged", "error"), UNJUDGED, "unjudged")
@@ -185,7 +198,10 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
 
 
 def _unjudged(missing: Sequence[tuple[str, str]], n_items: int, options: Options) -> list[Note]:
-    """Note the number of items without a judgment, which count as grade 0; raise InputError if they are an error."""
+    """Note the number of items without a judgment, which count as grade 0; raise InputError if they are an error.
+
+    ``missing`` has their (query, document), ``n_items`` is the number of all items whose labels are needed.
+    """
     if options.get("unjudged", "error") == "error":
         check_judged(missing, n_items, ASKED_FOR)
     return unjudged_notes(len(missing), n_items, ASKED_FOR)
@@ -205,7 +221,11 @@ def _rule(options: Options, is_all_judged: bool) -> str | None:
 def _inputs(
     runs: Mapping[str, Any], judgments: Any, options: Options, no_relevant: str | None
 ) -> tuple[Inputs, int | None]:
-    """Combine runs and judgments into inputs; also return the largest grade, None if unknown."""
+    """Combine runs (by their names in messages) and judgments into inputs; also return the largest grade, or None.
+
+    It is unknown for a judge function without ``max_grade``. ``no_relevant`` is the rule for queries without any
+    relevant document, None for no rule.
+    """
     qrels = None if callable(judgments) else judgments
     inputs = from_tables(
         qrels,
@@ -222,7 +242,7 @@ def _inputs(
 
 
 def _both(target: Target, names: Sequence[str], pool: Estimate, population: Estimate) -> Evaluation:
-    """Combine the estimates of both scopes into an Evaluation."""
+    """Combine the estimates of both scopes into an Evaluation; ``names`` are those of the runs, as in the target."""
     versus = "" if target.versus is None else names[1]
     return Evaluation(target=target, system=names[0], versus=versus, pool=pool, population=population)
 
@@ -238,7 +258,8 @@ def _with_budget(design: Design, target: Target, budget: Budget | None) -> Desig
 def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None, options: Options) -> Evaluation:
     """Compute the value from all judgments.
 
-    The value for these queries is exact; that for the population has the sampling error of the queries.
+    The value for these queries is exact; that for the population has the sampling error of the queries. ``method`` is
+    the name that the estimates report.
     """
     matters, is_ranked = target.matters, _are_ranked(target)
     missing = inputs.pool.pairs_of(np.flatnonzero(matters & (inputs.grades < 0)))
@@ -316,10 +337,11 @@ class _RememberingJudge:
 
 def _lookup(inputs: Inputs) -> Judge:
     """Build a judge function that looks up the judgments of the inputs, −1 for unjudged items."""
-    pool, places = inputs.pool, inputs.pool.item_positions()
-    index = {name: q for q, name in enumerate(pool.query_texts)}
+    pool, positions = inputs.pool, inputs.pool.item_positions()
+    query_numbers = {name: q for q, name in enumerate(pool.query_texts)}
 
     def judge(query_id: str, item_ids: list[str]) -> Sequence[int]:
-        return [int(inputs.grades[places[index[query_id], item]]) for item in item_ids]
+        """Look up the grades of documents of a query."""
+        return [int(inputs.grades[positions[query_numbers[query_id], item]]) for item in item_ids]
 
     return judge

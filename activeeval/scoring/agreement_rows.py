@@ -58,7 +58,10 @@ def cell_rows(agreements: Agreements) -> Rows:
 
 
 def square_rows(title: str, square: list[list[float]]) -> Rows:
-    """Format a table of three relations by three as rows of text."""
+    """Format a table of two judges' relations (A>B, A~B, A<B), 3 × 3 numbers, as rows of text.
+
+    ``title`` heads the first column.
+    """
     return [
         {title: relation} | dict(zip(RELATIONS, map(_or_none, values), strict=True))
         for relation, values in zip(RELATIONS, square, strict=True)
@@ -81,7 +84,7 @@ def _of_grades(agreement: GradeAgreement) -> Iterator[dict[str, Cell]]:
 
 
 def _row(of: str, what: str, judges: str, coefficient: Coefficient, confidence: float) -> dict[str, Cell]:
-    """Build the row of a coefficient."""
+    """Build the row of a coefficient: ``of`` which judgments, ``what`` it is named, and the names of the judges."""
     ends = {"value": coefficient.value, "low": coefficient.low, "high": coefficient.high}
     beside = {"raw_agreement": coefficient.raw_agreement, "base_rate": coefficient.base_rate}
     row = {"of": of, "what": what, "judges": judges, **ends, "confidence": confidence, "n": coefficient.n, **beside}
@@ -89,7 +92,10 @@ def _row(of: str, what: str, judges: str, coefficient: Coefficient, confidence: 
 
 
 def _cells(name: str, table: PreferenceAgreement) -> Iterator[dict[str, Cell]]:
-    """Yield a row for each pair of relations of a table of preferences."""
+    """Yield a row for each cell of a table of preferences: numbers of pairs of documents by two judges' relations.
+
+    Relations are A>B, A~B and A<B; ``name`` is that of the table.
+    """
     by_row, by_column = table.by_row.tolist(), table.by_column.tolist()
     for j, first in enumerate(RELATIONS):
         for k, second in enumerate(RELATIONS):

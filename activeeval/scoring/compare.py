@@ -81,10 +81,24 @@ def compare(
     confidence: float = 0.95,
     **options: Unpack[task.Options],
 ) -> Any:
-    """Estimate the difference in performance of two runs, new − old; other arguments are those of `evaluate`.
+    """Estimate the difference in performance of two runs, new − old.
 
     For two equal rankings the difference is 0, and nothing is judged. With several measures each interval has the
     confidence that Holm's method assigns to it.
+
+    Parameters
+    ----------
+    old, new : path, dict of dicts, data frame or Run
+    judgments : path, Judgments, dict of dicts, data frame, or callable
+        Judgments to look up, or a function ``judge(query_id, item_ids) -> grades``; see `evaluate`.
+    measure : str or measure, or a list of them
+    scope : {"pool", "population"}
+        Scope of `std_error`, `low` and `high`: these queries, or all queries that they are a sample of.
+    confidence : float
+        Confidence of the intervals, of all measures together.
+    options
+        `activeeval.scoring.active_evaluation.Options`: budget (200, "10%"), share, method, grade_probs, max_grade,
+        overhead, unjudged, ties, names, rng and queries.
 
     Examples
     --------
@@ -121,7 +135,10 @@ def _evaluations(
     scope: str,
     options: task.Options,
 ) -> tuple[list[Evaluation], str, bool]:
-    """Evaluate each measure; also return the kind of the input frames, and whether several measures were given."""
+    """Evaluate each measure; also return the library of the input frames ("" for none), and if measures are a list.
+
+    ``evaluated`` estimates one measure (`active_evaluation.evaluate` or `compare`) of ``runs``, its first arguments.
+    """
     check_scope(scope)
     measures, is_several = measures_of(measure)
     sources = [os.fspath(run) if isinstance(run, os.PathLike) else run for run in runs]

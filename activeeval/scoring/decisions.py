@@ -33,6 +33,7 @@ class QueryMetric:
     is_judged_whole: bool = True
 
     def __str__(self) -> str:
+        """Format as the label."""
         return self.label
 
 
@@ -193,7 +194,11 @@ class ScopeEstimates(NamedTuple):
 
 
 def decided(estimates: Sequence[ScopeEstimates], request: GateRequest) -> list[Decision]:
-    """Turn estimates into decisions, with Holm's correction for several measures."""
+    """Turn estimates of several measures into decisions, with Holm's correction.
+
+    ``request`` has the confidence of all intervals together, and the margin. Raise InputError if a measure is there
+    twice.
+    """
     names = [str(read.measure) for read in estimates]
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
@@ -231,6 +236,12 @@ def decided_by_queries(
 
     Parameters
     ----------
+    estimates : sequence of ScopeEstimates
+        One for each measure.
+    queries : sequence of QueryValues or None
+        Values of both runs by each measure, query by query; None if no list differs.
+    request : GateRequest
+        Confidence of all intervals together, and margin.
     can_add : bool
         Add to each undecided one the number of queries that would decide it.
     """

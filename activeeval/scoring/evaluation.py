@@ -64,7 +64,10 @@ class Evaluation:
         return estimate
 
     def result(self, scope: str, confidence: float, p_holm: float | None = None, frame_kind: str = "") -> Result:
-        """Build the printable result for a scope, with intervals of a confidence and optionally Holm's p value."""
+        """Build the printable result for a scope ("pool" or "population"), with intervals of a confidence.
+
+        ``p_holm`` is the p value adjusted for several measures, ``frame_kind`` the library of the input frames.
+        """
         scopes = scope, other_scope(scope)
         answers = {name: self._answer(name, confidence, p_holm if name == scope else None) for name in scopes}
         findings = {name: answers[name].with_other(answers[other_scope(name)]) for name in scopes}
@@ -110,7 +113,6 @@ class Evaluation:
         return [*defined, intervals, *counting_lines(self.pool.notes)]
 
     def _row(self, scope: str, finding: Answer, confidence: float, p_holm: float | None) -> dict[str, Cell]:
-        """Build the row of a scope for JSON and CSV output."""
         """Build the row of a scope for JSON and CSV output, with Holm's p value if there are several measures."""
         question = asked_row(self.target.measure, self.question, self.system, self.versus)
         estimate = self.of(scope)
@@ -143,6 +145,11 @@ def estimates_of_values(
         False if no label can change the values from 0.
     parts
         Further fields of the estimates: n_items, cost, method and notes.
+
+    Returns
+    -------
+    pool, population : Estimate
+        For these queries, with a standard error of 0, and for all queries that these are a sample of.
     """
     summary = mean_interval(values, limits=limits) if drawn is None else drawn.interval(limits=limits)
     parts = {"n_items": 0, "cost": 0.0, "method": "", **parts}

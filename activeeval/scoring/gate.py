@@ -46,12 +46,19 @@ def by_judgments(
     ----------
     judgments, old, new : str
         Files.
+    request : GateRequest
+        Measures, margin, confidence and scope.
     say : callable
         Called with each note on the judgments.
     machine_is_truth : bool
         Accept graders' grades as labels.
     options
-        See `activeeval.compare`.
+        Budget, method, max_grade, overhead, unjudged, no_relevant, queries and rng; see `active_evaluation.Options`.
+
+    Raises
+    ------
+    InputError
+        If a file is wrong, a needed item is not judged, or the budget is too small.
     """
     check_one_stdin([judgments, old, new])
     labels = labels_of(judgments, machine_is_truth=machine_is_truth)
@@ -88,7 +95,11 @@ def by_sample(sample: DrawnSample, old: str, new: str, request: GateRequest) -> 
     Parameters
     ----------
     sample : DrawnSample
-        As returned by `activeeval.sampling.judged_samples.judged`.
+        With its judgments.
+    old, new : str
+        Files of the runs; they must equal two of the rankings that the sample was drawn for.
+    request : GateRequest
+        Measures (() for those of the sample), margin, confidence and scope.
 
     Raises
     ------
@@ -115,7 +126,10 @@ def by_sample(sample: DrawnSample, old: str, new: str, request: GateRequest) -> 
 
 
 def _read(sample: DrawnSample, question: QuestionTarget, scope: str) -> ScopeEstimates:
-    """Estimate a difference from a judged sample, for both scopes."""
+    """Estimate a difference from a judged sample, for ``scope``, which decides, and for the other one.
+
+    Scopes are "pool" (these queries) and "population" (all queries that these are a sample of).
+    """
     target = question.target
     estimate, other = (sample.estimate(target, about) for about in (scope, other_scope(scope)))
     p_value = sample.campaign.p_value_now(estimate.p_value, target, scope=scope)
@@ -138,7 +152,11 @@ def _with_repeated_readings(decision: Decision, sample: DrawnSample, target: Tar
 
 
 def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str) -> bool:
-    """Check whether a sample's difference is old − new; raise InputError if it is of other runs."""
+    """Check whether a sample's difference is old − new; raise InputError if it is of other runs.
+
+    The runs are read from the files ``old`` and ``new`` and cut at rank ``depth``; ``ties`` is the order of equal
+    scores.
+    """
     lists = {"first": target.ranking, "second": target.other}
     runs = {path: _ranking(path, depth, ties) for path in (new, old)}
     differs = {(path, which): _where_unlike(run, lists[which]) for path, run in runs.items() for which in lists}
@@ -152,7 +170,10 @@ def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str)
 
 
 def _between(questions: Sequence[QuestionTarget], runs: Mapping[str, Rankings]) -> list[QuestionTarget]:
-    """Select the differences of two runs among those of many systems; raise InputError if there are none."""
+    """Select the differences of two runs (rankings by file) among those of many systems; InputError if there are none.
+
+    The systems are found by their lists, as files may have been renamed.
+    """
     lists = {question.system: question.target.ranking for question in questions}
     lists |= {question.versus: question.target.other for question in questions}
     names = {}
@@ -167,16 +188,16 @@ def _between(questions: Sequence[QuestionTarget], runs: Mapping[str, Rankings]) 
 
 
 def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
-    """Load a run as a ranking of its own pool, cut at `depth`."""
+    """Load a run as a ranking of its own pool, cut at rank `depth`; `ties` is the order of equal scores."""
     ranking = pool_from_tables(None, [load_run(path)], evaluated=1, ties=ties).rankings[0]
     return ranking if depth is None else ranking.cut_at(depth)
 
 
 def _where_unlike(run: Rankings, expected_run: Rankings) -> str:
     """Describe the first place where a run's list differs from a ranking, "" if none; other queries do not count."""
-    places = {name: q for q, name in enumerate(run.pool.query_texts)}
+    numbers = {name: q for q, name in enumerate(run.pool.query_texts)}
     for q, name in enumerate(expected_run.pool.query_texts):
-        expected, actual = _ids_of(expected_run, q), _ids_of(run, places[name]) if name in places else []
+        expected, actual = _ids_of(expected_run, q), _ids_of(run, numbers[name]) if name in numbers else []
         if expected != actual:
             rank = next((k for k, pair in enumerate(zip(expected, actual, strict=False)) if len(set(pair)) > 1), None)
             if rank is None:

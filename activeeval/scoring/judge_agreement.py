@@ -71,6 +71,8 @@ def agreement(judged: Any, *, confidence: float = 0.95, resamples: int = 1000, s
         Confidence of the intervals.
     resamples : int
         Number of bootstrap resamples of the queries, for the intervals.
+    seed : int
+        Seed of the resamples.
 
     Raises
     ------

@@ -137,7 +137,11 @@ def _by_method(judgments: Judgments) -> Iterator[JudgingTime]:
 
 
 def _row(method: str, seconds: Floats, queries: Ints, judges: Ints, timed: Bools, untimed: int) -> JudgingTime:
-    """Summarize the timed judgments of one method; a shift is one judge on one query."""
+    """Summarize the timed judgments of one method; a shift is one judge on one query.
+
+    ``seconds``, ``queries`` and ``judges`` (numbers) and the flags ``timed`` have shape (n_judgments,), with the
+    judgments of all methods; ``untimed`` is the number of this method's judgments without a time.
+    """
     times, timed_judges, timed_queries = seconds[timed], judges[timed], queries[timed]
     _, shifts = np.unique(np.stack((timed_judges, timed_queries)), axis=1, return_inverse=True)
     by_shift = np.bincount(shifts, times)

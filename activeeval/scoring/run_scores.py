@@ -102,8 +102,16 @@ def read_tables(
 
     Parameters
     ----------
+    qrels : path, Judgments, dict of dicts or data frame
+    runs : sequence of path, Run, dict of dicts or data frame
+    measures : sequence of Measure
+        They decide in which form judgments are read.
+    ties : {"id", "rank", "input"}
+        Order of equal scores: document id descending, the rank column, or input order.
+    machine_is_truth : bool
+        Accept graders' grades as labels.
     no_relevant : {"zero", "skip"}
-        Rule for queries without any relevant document; see `TablePool.with_rule`.
+        Queries without any relevant document score 0, or are left out.
     condensed : bool
         Leave unjudged items out of the lists.
     queries : path or DrawnQueries, optional
@@ -130,7 +138,10 @@ def gains_note(judgments: Qrels) -> Note:
 
 
 def bound_measures(measures: Sequence[Measure], tables: TablePool) -> list[Measure]:
-    """Fix the grade scale of measures at the largest grade of a table pool; for gains, use these as the measure's."""
+    """Fix the grade scale of measures at the largest grade of a table pool.
+
+    If its judgments are gains (fractions) instead of grades, measures use these as the gain of each item.
+    """
     top = max(1, int(tables.grades.max()))
     if tables.gains is None:
         return [measure.bound_to(top) for measure in measures]
@@ -170,9 +181,10 @@ def compare_runs(
     confidence: float = 0.95,
     rng: np.random.Generator | int | None = None,
 ) -> PairedComparison:
-    """Compare two runs query by query; queries drawn from a log are weighted to represent the log.
+    """Compare two runs, first − second, query by query; queries drawn from a log are weighted to represent the log.
 
-    For equal lists no label can change the difference, so that its limits are 0.
+    For equal lists no label can change the difference, so that its limits are 0. ``rng`` is the seed of the
+    randomization test.
     """
     low, high = first.limits
     limits = (low - high, high - low) if _can_differ(first, second) else NO_DIFFERENCE
@@ -198,7 +210,7 @@ def input_notes(tables: TablePool, names: Sequence[str]) -> list[Note | Caution]
     names : sequence of str
         Names of the runs.
     """
-    ignored: dict[int, list[str]] = {}
+    ignored: dict[int, list[str]] = {}  # runs by their number of ignored queries
     for name, n_ignored in zip(names, tables.n_ignored, strict=True):
         if n_ignored:
             ignored.setdefault(n_ignored, []).append(name)

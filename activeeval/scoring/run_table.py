@@ -71,6 +71,7 @@ class RunRow:
         pair = self.comparison
         if pair is None:
             return self.mean
+        # the half-width on the side of 0: shrunk below the difference, it would decide
         half = pair.difference - pair.low if pair.difference > 0 else pair.high - pair.difference
         needed = more_queries(half, abs(pair.difference), self.scores.summary.n, self.confidence)
         difference = replace(
@@ -215,8 +216,12 @@ def run_table(
 
     Parameters
     ----------
+    tables : TablePool
+        The judgments and the runs.
     names : sequence of str
         Names of the table pool's runs.
+    measures : sequence of Measure
+        With their grade scale, from `bound_measures`.
     baseline : int
         Position of the run that the others are compared with.
     confidence : float
@@ -240,8 +245,9 @@ def run_table(
         for runs in scored
     ]
     comparisons = [pair for row in pairs for pair in row if pair is not None]
+    # p values and confidences of intervals, corrected, in the order of the comparisons
     adjusted = iter(corrected([pair.p_value(test) for pair in comparisons], correction).tolist() if comparisons else [])
-    shared = iter(
+    levels = iter(
         corrected_confidences([pair.p_t for pair in comparisons], correction, confidence).tolist()
         if comparisons
         else []
@@ -251,7 +257,7 @@ def run_table(
             RunRow(
                 run=name,
                 scores=scores,
-                comparison=None if pair is None else pair.at(level := next(shared)),
+                comparison=None if pair is None else pair.at(level := next(levels)),
                 same_lists=pair is not None and pair.basis.limits == NO_DIFFERENCE,
                 p_value=None if pair is None else next(adjusted),
                 confidence=confidence if pair is None else level,

@@ -131,12 +131,14 @@ class Scores(PrintableResult):
     frame_kind: str = ""
 
     def __iter__(self) -> Iterator[Score]:
+        """Iterate over the scores by measure, then by run."""
         for runs in self.made.by_measure:
             baseline = runs[self.made.baseline].run if len(runs) > 1 else ""
             for row in runs:
                 yield Score(row=row, baseline=baseline, confidence=self.made.confidence)
 
     def __len__(self) -> int:
+        """Count the scores: runs × measures."""
         return sum(map(len, self.made.by_measure))
 
     def __getitem__(self, key: str | tuple[str, str]) -> Score:
@@ -151,8 +153,7 @@ class Scores(PrintableResult):
     @property
     def query_ids(self) -> list[str]:
         """Ids of the judged queries."""
-        ids: list[str] = self.made.pool.query_texts.tolist()
-        return ids
+        return list(self.made.pool.query_texts.tolist())
 
     @property
     def _alone(self) -> Score:
@@ -326,7 +327,7 @@ def _scored(
     confidence: float,
     options: ScoreOptions,
 ) -> Scores:
-    """Score runs by the rules for reading that hold; parameters as those of `score`."""
+    """Score runs with the current rules for reading files; the arguments are those of `score`."""
     run_list = listed(runs)
     kind = kind_of_frame(judgments, *run_list)
     sources, stated_names = runs_of(runs, names)
@@ -359,12 +360,11 @@ def _place(baseline: Any, runs: Sequence[Any], systems: Sequence[str]) -> int:
         return 0
     if isinstance(baseline, int) and 0 <= baseline < len(systems):
         return baseline
-    for place, run in enumerate(runs):
+    for position, run in enumerate(runs):
         if run is baseline or (is_path(run) and is_path(baseline) and os.fspath(run) == os.fspath(baseline)):
-            return place
+            return position
     if isinstance(baseline, str) and baseline in systems:
         return systems.index(baseline)
     meant = did_you_mean(str(baseline), systems)
-    raise InputError(
-        f"baseline {brief(baseline)} is none of the runs; {meant}known: {', '.join(systems)}", field="baseline"
-    )
+    problem = f"baseline {brief(baseline)} is none of the runs; {meant}known: {', '.join(systems)}"
+    raise InputError(problem, field="baseline")

@@ -85,11 +85,14 @@ def unjudged_bounds(
     Parameters
     ----------
     tables : TablePool
-        As returned by `activeeval.scoring.run_scores.read_tables`.
+        The judgments and the runs in one pool, from `activeeval.scoring.run_scores.read_tables`.
     run : int
         Position of the run.
-    source : str or any source of `activeeval.formats.loading.load_run`
-        That run.
+    source : path, Run, dict of dicts or data frame
+        That run again, to prepare its lists for a plan.
+    name : str
+        Display name of the run.
+    measures : sequence of Measure
     max_grade : int, optional
         Largest grade of the scale; by default the largest judgment.
     budgets : sequence of int
@@ -133,7 +136,11 @@ def _bounds(
     probs: tuple[Floats, Floats] | None,
     budgets: Sequence[int],
 ) -> UnjudgedBounds:
-    """Bound a run's value by one measure; see `UnjudgedBounds`."""
+    """Bound the value of the ``run``-th run by one measure, given its unjudged documents.
+
+    ``top`` is the largest grade; ``probs`` are the grade probabilities of `_as_believed` (None without lists), and
+    ``budgets`` numbers of further labels to predict the precision of, () for `SHARES` of the unjudged documents.
+    """
     pool, ranking = tables.pool, tables.rankings[run]
     counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
     n_unjudged = int(np.count_nonzero(tables.grades[counted] < 0))
@@ -162,7 +169,10 @@ def _bounds(
 def _case(
     tables: TablePool, run: int, source: Any, measures: list[str], top: int, progress: Callable[[str], object]
 ) -> PreparedCase | None:
-    """Prepare a run's lists with their known grades, on judged queries only; None if the run has no such list."""
+    """Prepare a run's lists with their known grades, on judged queries only; None if the run has no such list.
+
+    ``source`` is the ``run``-th run of the tables, ``measures`` are names, ``top`` is the largest grade.
+    """
     pool, graded = tables.pool, np.flatnonzero(tables.grades >= 0)
     queries, docs = pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist()
     rows = [(queries[z], docs[z], int(tables.grades[z]), "") for z in graded.tolist()]
@@ -189,13 +199,18 @@ def _of_queries(run: Run, queries: set[str]) -> Run:
 
 
 def _as_believed(tables: TablePool, case: PreparedCase) -> tuple[Floats, Floats]:
-    """Compute node probabilities of a table pool's items, and each query's node weights, under a case's model.
+    """Compute grade probabilities of a table pool's items under the grade model of a case (the run's prepared lists).
 
-    An unjudged item that no list of the run contains belongs to another run and counts as irrelevant, as in scores.
+    They depend on the query factor, a random effect that a query's items share; nodes are the values of the factor
+    that numerical integration uses. An unjudged item that no list of the run contains belongs to another run and counts
+    as irrelevant, as in scores.
 
     Returns
     -------
-    ndarray of shape (n_nodes, n_items, n_grades), ndarray of shape (n_queries, n_nodes)
+    nodes : ndarray, shape (n_nodes, n_items, n_grades)
+        Probabilities of the grades at each node; judged items have their grade with probability 1.
+    weights : ndarray, shape (n_queries, n_nodes)
+        Probability of each node, given the known grades of the query.
     """
     n_grades = case.max_grade + 1
     method = default_method()
@@ -206,29 +221,31 @@ def _as_believed(tables: TablePool, case: PreparedCase) -> tuple[Floats, Floats]
     nodes = np.zeros((len(believed.nodes), tables.pool.n_items, n_grades))
     nodes[:, :, 0] = 1.0
     weights = np.tile(believed.prior, (tables.pool.n_queries, 1))
-    place_of_query = {query: q for q, query in enumerate(tables.pool.query_texts.tolist())}
+    query_numbers = {query: q for q, query in enumerate(tables.pool.query_texts.tolist())}
     for q, query in enumerate(case.inputs.pool.query_texts.tolist()):
-        weights[place_of_query[query]] = believed.weights[q]
-    places = _places(tables, case)
-    nodes[:, places] = believed.nodes
+        weights[query_numbers[query]] = believed.weights[q]
+    nodes[:, _positions(tables, case)] = believed.nodes
     judged = np.flatnonzero(tables.grades >= 0)
     nodes[:, judged] = 0.0
     nodes[:, judged, tables.grades[judged]] = 1.0
     return nodes, weights
 
 
-def _places(tables: TablePool, case: PreparedCase) -> Ints:
-    """Find the position of each item of a case in the table pool."""
+def _positions(tables: TablePool, case: PreparedCase) -> Ints:
+    """Find the position of each item of a case (a run's prepared lists) in the table pool, shape (n_case_items,)."""
     pools = (tables.pool, case.inputs.pool)
     pairs = [zip(p.query_texts[p.item_queries].tolist(), p.item_texts.tolist(), strict=True) for p in pools]
-    place_of = {pair: z for z, pair in enumerate(pairs[0])}
-    return np.array([place_of[pair] for pair in pairs[1]], dtype=np.int64)
+    position_of = {pair: z for z, pair in enumerate(pairs[0])}
+    return np.array([position_of[pair] for pair in pairs[1]], dtype=np.int64)
 
 
 def _planned(
     case: PreparedCase, measure: SampledMeasure, budgets: Sequence[int], share: float
 ) -> tuple[tuple[int, float], ...]:
-    """Predict the half-width with each number of further labels; () if no sample can be planned."""
+    """Predict the half-width with each number of further labels, as pairs; () if no sample can be planned.
+
+    ``share`` is the share of all judged queries that the case (the run's prepared lists) has: the others add no error.
+    """
     if measure.needs_all_items:  # its ideal ranking contains judged documents outside the run's lists
         return ()
     more = []

@@ -121,7 +121,11 @@ def by_values(
 def _by_tables(
     before: MetricTable, after: MetricTable, request: GateRequest, say: Callable[[Note], object]
 ) -> list[Decision]:
-    """Decide on the difference of two tables; parameters as those of `by_values`."""
+    """Decide on the difference of two tables of values per query, ``after`` − ``before``, for each metric.
+
+    ``request`` names the metrics, by default all that both tables have; ``say`` is called with each note. Raise
+    InputError if a metric is missing, or the tables share none.
+    """
     for table in (before, after):
         for note in table.notes:
             say(note)
@@ -151,6 +155,15 @@ def score_values(
         Files for `read_values`.
     metrics : sequence of str
         By default all that each file has.
+    confidence : float
+        Confidence of the intervals.
+    say : callable
+        Called with each note on the files.
+
+    Returns
+    -------
+    list of Answer
+        The means, metric by metric, then the differences, file by file.
     """
     tables = [read_values(file) for file in files]
     chosen = tuple(metrics) or tuple(name for name in tables[0].values if all(name in t.values for t in tables))
@@ -223,7 +236,11 @@ def _decisions(
     names: tuple[str, ...],
     limits: tuple[float, float] = UNLIMITED,
 ) -> list[Decision]:
-    """Decide each metric by its values per query."""
+    """Decide each metric by its values per query.
+
+    ``names`` are those of the new and the old system, ``limits`` the lowest and highest possible difference, which are
+    known for clicks only.
+    """
     estimates = []
     for metric, values in pairs.items():
         pool, population = estimates_of_values(values.values - values.versus_values, limits=limits)
@@ -252,7 +269,7 @@ def _paired(metric: str, before: MetricTable, after: MetricTable, say: Callable[
 
 
 def _sheet(path: PathLike) -> Sheet:
-    """Read a table of any kind, with lower-case names of columns kept as they are where no role is known."""
+    """Read a table of any kind; columns with a known role, as the query, get its name, others keep theirs."""
     kind = kind_of(path)
     if kind == JSON:
         sheet = json_sheet(read_json(path), path, "value")

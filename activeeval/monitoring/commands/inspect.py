@@ -133,8 +133,9 @@ def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, i
 
     Yields
     ------
-    (Store, dict of str to int)
-        The store, and by step of a night (its date or a sample of that date) the number of judgments copied to it.
+    store : Store
+    shared : dict of str to int
+        By step of a night (its date or a sample of that date) the number of judgments copied to it.
     """
     from activeeval.monitoring.late_sheets import share_labels
 

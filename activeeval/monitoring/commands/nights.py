@@ -243,7 +243,10 @@ def _judge_named(judge: str | None) -> str | None:
 
 
 def _say_taken(store: Store, name: str, taken: WatchStep) -> None:
-    """Print the number of judgments stored from each file, and the number copied to other nights (dated runs)."""
+    """Print the number of judgments stored from each file, and the number copied to other nights (dated runs).
+
+    ``taken.files`` has, for each file, the step (sample of a night) that received it and the counts of its import.
+    """
     for step, file in taken.files:
         late = f", {sum(file.late.values())} came too late" if file.late else ""
         stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
@@ -254,9 +257,9 @@ def _say_taken(store: Store, name: str, taken: WatchStep) -> None:
 
 
 def _of_earlier(store: Store, name: str, step: NightRow) -> str:
-    """Format the date of the night that received judgments, as " for 2026-11-25"; "" if it is the last night.
+    """Format the date of the night (a dated run) that received judgments, as " for 2026-11-25"; "" for the last night.
 
-    A night is a dated run of the watched index.
+    `step` is a sample of that night; its `date` has a suffix if it is not the night's first one.
     """
     from activeeval.monitoring.night_inputs import last_night
 
@@ -346,7 +349,7 @@ def _script(oracle: str, machine_is_truth: bool) -> ScriptedAnswers:
 
 
 def _write(store: Store, campaign: str, plan: Any) -> None:
-    """Write the sheets of a campaign to the files of `plan`, and print their names."""
+    """Write the sheets of a campaign to the files of `plan` (a `SheetPlan`), and print their names."""
     from activeeval.campaigns.batches import write_batches
 
     for sheet in write_batches(store, campaign, plan):

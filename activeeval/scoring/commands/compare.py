@@ -220,7 +220,7 @@ def _query_rows(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
 def _rows(
     decisions: Sequence[Decision], notes: Sequence[Note], form: str, shared: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Build rows of decisions: complete with cautions for JSON, else without empty columns."""
+    """Build rows of decisions: for JSON with cautions and the fields ``shared`` by all, else without empty columns."""
     from activeeval.report.cautions import marked
     from activeeval.report.message_lookup import worded
     from activeeval.scoring.decisions import rows_of
@@ -237,7 +237,10 @@ def _rows(
 
 
 def _check_source(context: click.Context, sources: Mapping[str, str | None], sheets: Sequence[str]) -> None:
-    """Raise UsageError unless exactly one source is given, with options that belong to it."""
+    """Raise UsageError unless exactly one source of judgments is given, with options that belong to it.
+
+    ``sources`` maps the option of each source to its value, None if it is not set.
+    """
     chosen = [name for name, value in sources.items() if value is not None]
     if len(chosen) != 1:
         raise click.UsageError("give one of --qrels, --sample with its --sheet, --campaign, --values and --interleaved")

@@ -64,7 +64,7 @@ def _best(findings: Sequence[Answer], baseline: int) -> Answer:
 
 
 def _show_runs(scored: RunTable, form: str) -> None:
-    """Print the table of runs."""
+    """Print the table of runs: as text one for each measure, else one with the columns of all measures."""
     from activeeval.report.answer_sentences import fitting
 
     alpha, measures = 1 - scored.confidence, scored.by_measure
@@ -79,7 +79,7 @@ def _show_runs(scored: RunTable, form: str) -> None:
 
 
 def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int) -> list[dict[str, str]]:
-    """Put the names of runs before their cells."""
+    """Put the names of runs, shortened to at most ``longest`` characters, before their cells."""
     from activeeval.report.answer_sentences import short_name
 
     title = runs[0].scores.measure
@@ -113,7 +113,10 @@ def _versus_rows(scored: RunTable) -> list[dict[str, str]]:
 
 
 def _versus_row(runs: Sequence[RunRow], baseline: int, longest: int) -> dict[str, str]:
-    """Build the row that compares a run with the baseline by one measure; differences are run minus baseline."""
+    """Build the row that compares the other of two runs with the baseline by one measure: run minus baseline.
+
+    ``baseline`` is its position, 0 or 1; names are shortened to at most ``longest`` characters.
+    """
     from activeeval.report.answer_sentences import short_name, table_of
 
     first, other = runs[1 - baseline], runs[baseline]
@@ -126,7 +129,10 @@ def _versus_row(runs: Sequence[RunRow], baseline: int, longest: int) -> dict[str
 
 
 def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:
-    """Build the row of the ``k``-th run with the columns of all measures."""
+    """Build the row of the ``k``-th run with the columns of all measures.
+
+    ``measures`` has the runs of each measure, ``blocks`` their cells: columns to texts.
+    """
     row = {"run": measures[0][k].run}
     for runs, cells in zip(measures, blocks, strict=True):
         measure = runs[0].scores.measure
@@ -135,7 +141,10 @@ def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict
 
 
 def _cells(run: RunRow, baseline: str, alpha: float) -> dict[str, str]:
-    """Format the cells of a run by one measure; the baseline has no difference."""
+    """Format the cells of a run by one measure; the baseline has no difference.
+
+    ``baseline`` is the name of that run; ``*`` marks differences with a p value of at most ``alpha``.
+    """
     from activeeval.report.answer_sentences import figures
     from activeeval.report.numbers import short_p
 

@@ -265,7 +265,7 @@ def _asked_runs(
 
 
 def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) -> None:
-    """Print notes on what the files lack."""
+    """Print notes on what the files lack, and on measures for which no judgment is large enough to be relevant."""
     from activeeval.core.measures import least_relevant
     from activeeval.scoring.run_scores import input_notes
 

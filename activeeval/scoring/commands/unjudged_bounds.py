@@ -42,7 +42,21 @@ def score_bounds(
     budgets: Sequence[int],
     form: str,
 ) -> None:
-    """Compute and print the possible values of each run, given its unjudged documents."""
+    """Compute and print the possible values of each run, given its unjudged documents.
+
+    Parameters
+    ----------
+    tables : TablePool
+        The judgments and the runs, in the order of ``paths`` and ``names``.
+    paths, names : sequence of str
+        Files and names of the runs.
+    max_grade : int or None
+        Largest grade of the scale; None for the largest judgment.
+    budgets : sequence of int
+        Numbers of further judgments to predict the precision of.
+    form : str
+        Output format.
+    """
     from activeeval.report.answer_sentences import missing_lists_sentence
     from activeeval.scoring.unjudged import unjudged_bounds
 
