@@ -141,7 +141,7 @@ def adapted(
     advice : str
         Appended to the error message if no file contains a compared item.
     **options
-        As in `choose_regularization`.
+        Of `choose_regularization`: alpha, n_folds, measure, method, scaling, n_epochs and rng.
 
     Raises
     ------

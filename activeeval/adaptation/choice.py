@@ -67,6 +67,8 @@ def pair_precision(ranker: Scorer, X: ArrayLike, pairs: ArrayLike) -> float:
 
     Parameters
     ----------
+    ranker : Scorer
+        Its ``predict`` returns the score of each row of X.
     X : array of float, shape (n_rows, n_features)
     pairs : array of int, shape (n, 2)
         Row numbers, the preferred one first.
@@ -182,8 +184,12 @@ class ChoiceOptions(TypedDict, total=False):
         Each query is held out once, with its judged rows and its pairs. Default: 5.
     measure : measure, optional
         nDCG@5 with gains 2^y − 1 by default.
-    method, scaling, n_epochs
-        As in `HyperLinearRanker.adapt`.
+    method : {"closed_form", "sgd", "hinge"}
+        Squared loss of a pair, solved exactly (the default) or by stochastic gradient; or the hinge loss.
+    scaling : {"mean", "sum"}
+        Loss averaged (the default) or summed over pairs.
+    n_epochs : int, optional
+        Passes over the pairs, for sgd and hinge.
     rng : Generator, SeedSequence, int or None
         Assigns queries to folds and orders the pairs. The order of the rows does not matter.
     """
@@ -248,37 +254,41 @@ def choose_regularization(
     strengths, alpha = _strengths(options.get("lambdas", REGULARIZATIONS), scaling), options.get("alpha", 1.0)
     positive(alpha, "alpha")
     seed, n_folds = seed_of(options.get("rng")), options.get("n_folds", 5)
-    ways: dict[str, Any] = {"method": method, "scaling": scaling, "n_epochs": options.get("n_epochs"), "rng": seed}
+    solving: dict[str, Any] = {"method": method, "scaling": scaling, "n_epochs": options.get("n_epochs"), "rng": seed}
     measured = options.get("measure") or NDCG("exp", cutoff=5)
     fold_of = deal_out(judged.names, users.names, whole_number(n_folds, "n_folds", 1), seed)
     whole = judged.ranker(base)
     if method == "closed_form":
         check_side(*problem_size(whole, users.X, users.pairs))
     folds = _Folds(judged, users, fold_of, measured, alpha)
+    # axes: the base and each λ, folds, and the four values of `_values`, of which the third is B
     values = np.empty((len(strengths) + 1, int(n_folds), 4))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table reports it
         for fold in range(int(n_folds)):
-            values[:, fold] = folds.values(fold, base, strengths, ways)
+            values[:, fold] = folds.values(fold, base, strengths, solving)
         base_row, *table = map(_row, [np.inf, *strengths], values)
         best = max(table, key=lambda row: (row.b.value, row.regularization)).regularization
         leads = values[1 + [row.regularization for row in table].index(best), :, 2] - values[0, :, 2]
-        ranker = next(whole.path(users.X, users.pairs, [best], **ways))
-    hashes = np.unique([_hash(name) for name in {*judged.names, *users.names}]).astype(np.int64)
+        ranker = next(whole.path(users.X, users.pairs, [best], **solving))
+    query_hashes = np.unique([_hash(name) for name in {*judged.names, *users.names}]).astype(np.int64)
     return RegularizationChoice(
-        ranker=replace(ranker, query_hashes_=np.union1d(whole.query_hashes_, hashes)),
+        ranker=replace(ranker, query_hashes_=np.union1d(whole.query_hashes_, query_hashes)),
         regularization=best,
         table=tuple(table),
         base=base_row,
         lead=_figure(leads),
         n_queries=len(judged.names),
         n_irrelevant=len(judged.names) - len(set(judged.queries[judged.grades > 0].tolist())),
-        n_seen=int(np.isin(hashes, whole.query_hashes_).sum()),
+        n_seen=int(np.isin(query_hashes, whole.query_hashes_).sum()),
     )
 
 
 def _strengths(lambdas: Sequence[float], scaling: Scaling) -> list[float]:
-    """Check the candidates for λ: positive, in range and distinct; raise InputError at the first that is not."""
+    """Check the candidates for λ: positive, in range and distinct; raise InputError at the first that is not.
+
+    The range holds for the loss averaged over pairs (``scaling`` "mean"); for the sum it depends on the pairs.
+    """
     strengths = [positive(value, "lambdas") for value in lambdas]
     if not strengths:
         raise InputError("lambdas holds no λ")
@@ -329,7 +339,7 @@ def _values(
 
 
 def _hash(name: Any) -> int:
-    """Hash a query id, text or number, to a signed 64-bit integer."""
+    """Hash a query id, text or number, to a signed 64-bit integer, the same in every process (unlike `hash`)."""
     return int.from_bytes(hashlib.blake2b(str(name).encode(), digest_size=8).digest(), "little", signed=True)
 
 

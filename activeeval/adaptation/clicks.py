@@ -134,8 +134,9 @@ def preferences_from_clicks(
 ) -> ClickPreferences:
     """Find the pairs of documents of a query whose click rates differ significantly.
 
-    All pairs of documents of a query are compared as described in the module. Time and memory are quadratic in the
-    number of documents of a query.
+    Two documents of a query are compared on their rows at the same positions, and on the row of each at its most
+    frequent position, if the preferred one is lower there; position bias then cannot explain the preference. Time and
+    memory are quadratic in the number of documents of a query.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def preferences_from_clicks(
         True: a document is not preferred to another at a position above it. False: position bias alone can cause a
         preference.
     rules : CleaningRules, optional
-        Rules that exclude rows.
+        Rules that exclude rows with few impressions or clicks of robots.
 
     Raises
     ------
@@ -201,9 +202,10 @@ class _PairOutcomes(NamedTuple):
 def _decided(query: QueryClicks, level: float, skip_above: bool) -> _PairOutcomes:
     """Test all pairs of documents of a query and classify them by outcome.
 
-    `level` is the level of the two-sided test, `skip_above` as in `preferences_from_clicks`.
+    `level` is that of the two-sided test; with `skip_above` no document is preferred to one at a position above it.
     """
     pairwise, n_docs = Pairwise.of(query), query.documents.size
+    # shape (n_docs, n_docs), one-sided: more clicks on the row's document than on the column's
     z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_), level)
     is_significant = p_values <= level / 2
     is_both = is_significant & is_significant.T

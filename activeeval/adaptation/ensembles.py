@@ -180,7 +180,11 @@ def _lightgbm_split(node: dict[str, Any], first_child: int) -> tuple[Any, ...]:
 def boosted_trees(
     n_trees: int = 300, n_leaves: int = 20, learning_rate: float = 0.1, seed: int = 0
 ) -> GradientBoostingRegressor:
-    """Build unfitted boosted regression trees, the default base to adapt."""
+    """Build unfitted boosted regression trees, the default base to adapt.
+
+    `n_leaves` is the largest number of leaves of a tree, of any depth; `learning_rate` shrinks the leaf values, and
+    `seed` decides between equally good splits.
+    """
     return GradientBoostingRegressor(
         n_estimators=n_trees, max_leaf_nodes=n_leaves, max_depth=None, learning_rate=learning_rate, random_state=seed
     )

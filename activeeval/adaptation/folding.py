@@ -44,7 +44,10 @@ class JudgedRows:
 
     @classmethod
     def of(cls, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self:
-        """Validate judged rows; raise InputError if a value is invalid or no query has two different grades."""
+        """Validate judged rows; raise InputError if a value is invalid or no query has two different grades.
+
+        `X` has shape (n, n_features), `grades` (whole numbers from 0) and `query_ids` shape (n,).
+        """
         features, whole, codes = training_items(X, grades, plain_ids(query_ids, "query_ids"))
         if codes is None or PreferencePairs.of(whole, codes).n_pairs == 0:
             raise InputError("the judged items hold no order: no query has two of different grades")
@@ -98,7 +101,10 @@ class UserPairs:
 
     @classmethod
     def of(cls, judged: JudgedRows, pairs: ArrayLike, X: ArrayLike | None, query_ids: ArrayLike | None) -> Self:
-        """Validate users' pairs; without X and query ids, their rows are the judged ones.
+        """Validate users' pairs, row numbers of X, shape (n_pairs, 2), the preferred row first.
+
+        `X`, shape (n_rows, n_features), and the `query_ids` of its rows go together; without them, pairs are of the
+        judged rows.
 
         Raises
         ------

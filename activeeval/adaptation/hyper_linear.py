@@ -233,12 +233,15 @@ class HyperLinearRanker:
     ) -> Iterator[Self]:
         """Yield the result of `adapt` for each λ of `regularizations`; work that does not depend on λ is done once.
 
-        Parameters, errors and warnings are those of `adapt`.
+        `pairs` are row numbers of X, the preferred one first. `method` is "closed_form", "sgd" or "hinge", `scaling`
+        "mean" or "sum" of the loss over pairs, `n_epochs` the passes over the pairs of "sgd" and "hinge", `tol` the
+        relative gap at which "hinge" stops; `rng` shuffles the pairs. Raise InputError for an invalid value,
+        SolverError if rounding dominates a closed form; warn with ConvergenceWarning if "hinge" did not converge.
         """
         epochs = _checked(method, scaling, n_epochs, tol)
         ridges = [positive(value, "regularization") for value in regularizations]
         problem = _Problem.of(self, X, pairs, method)
-        unit = 1.0 if scaling == "mean" else float(problem.n_pairs)
+        unit = 1.0 if scaling == "mean" else float(problem.n_pairs)  # solvers average the loss over pairs
         strengths = [check_ridge(value / unit, "regularization", value) for value in ridges]
         solver = _solver(method, problem.differences, epochs, tol, seed_of(rng))
         for value, ridge in zip(ridges, strengths, strict=True):
@@ -284,7 +287,7 @@ def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int | None:
 
 
 def _solver(method: Method, differences: Differences, n_epochs: int | None, tol: float, seed: int) -> Solver:
-    """Build the solver of a method for the pairs' leaf differences."""
+    """Build the solver of a method for the pairs' leaf differences; `n_epochs` None: default, or until convergence."""
     if method == "closed_form":
         return ClosedForm.of(differences)
     if method == "sgd":
@@ -326,7 +329,7 @@ class _Problem:
         numbered = checked_pairs(pairs, as_features(X).shape[0])
         rows, places = np.unique(numbered, return_inverse=True)
         leaves, leaf_rows = _distinct(ranker.trees.leaves(X, rows))
-        ends = leaf_rows[places].reshape(-1, 2)
+        ends = leaf_rows[places].reshape(-1, 2)  # of each pair, its two rows of ``leaves``; sorted for any input order
         preferred, other = np.ascontiguousarray(ends[np.lexsort(ends.T[::-1])].T)
         items = _one_hot(leaves, ranker.trees.n_leaves)
         loss = PairHinge() if method == "hinge" else PairSquared()

@@ -64,9 +64,9 @@ class Pairwise:
 
     @classmethod
     def of(cls, query: QueryClicks) -> Self:
-        """Compare all pairs of documents of a query."""
+        """Compare all pairs of documents of a query, position by position and at their main positions."""
         n_docs, main = query.documents.size, query.main
-        level = np.zeros((5, n_docs, n_docs))
+        level = np.zeros((5, n_docs, n_docs))  # the five sums of `Strata`, for each pair
         for column in np.flatnonzero(np.count_nonzero(query.shown, axis=0) > 1).tolist():
             docs = np.flatnonzero(query.shown[:, column])
             level[np.ix_(np.arange(5), docs, docs)] += _all_pairs(
@@ -143,6 +143,7 @@ class ClickCounts:
         """Number the queries and documents of a log, and classify its rows by the rules."""
         query_names, queries = np.unique(log.query_ids.array(), return_inverse=True)
         doc_names, documents = np.unique(log.doc_ids.array(), return_inverse=True)
+        # a document of two queries has two numbers, because robots are recognised query by query
         query_documents = np.unique(queries * doc_names.size + documents, return_inverse=True)[1]
         fates = rules.fates(log, queries, query_documents)
         return cls(
@@ -158,7 +159,7 @@ class ClickCounts:
 
     def _query(self, rows: Ints) -> QueryClicks:
         """Tabulate the remaining rows of one query by document and position; `rows` are its row numbers in the log."""
-        documents, places = np.unique(self.documents[rows], return_inverse=True)
+        documents, places = np.unique(self.documents[rows], return_inverse=True)  # places: each row's document
         is_kept, is_robot = self.fates[rows] == RowOutcome.KEPT, self.fates[rows] > RowOutcome.FEW_IMPRESSIONS
         rows_kept = rows[is_kept]
         positions, columns = np.unique(self.log.positions[rows_kept], return_inverse=True)

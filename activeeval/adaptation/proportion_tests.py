@@ -62,7 +62,7 @@ class Strata:
         """
         (n1, c1), (n2, c2) = (tuple(np.asarray(part, dtype=np.float64) for part in side) for side in (first, second))
         whole, clicks = n1 + n2, c1 + c2
-        # a stratum without impressions of one of the two contributes 0
+        # n: impressions, c: clicks; a stratum without impressions of one of the two contributes 0
         rate = np.divide(clicks, whole, out=np.zeros_like(clicks), where=whole > 0)
         expected = n1 * rate
         weight, first_share = (
@@ -97,7 +97,7 @@ class Strata:
         level : float
             Level of the two-sided test. A normal p-value above it is kept, as the exact one is hardly below half of it.
         """
-        # two ways of comparing, two sides
+        # z at the smallest p-value that must be right: two ways of comparing, two sides
         z = -float(ndtri(level / 4))
         hazard = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / ndtr(-z)
         most = 6 * MOST_SKEWED / (abs(z * z - 1) * hazard)

@@ -164,7 +164,11 @@ class UserPopulation:
         return tastes
 
     def attractions(self, judgments: PoolGrades, features: ArrayLike | None = None, rng: Seed = None) -> Floats:
-        """Compute the click probability a of every item when examined, shape (n_items,); raises as `tastes`."""
+        """Compute the click probability a of every item when examined, shape (n_items,).
+
+        Every item must be judged; `features` and `rng` serve the shifts and the noise of the `tastes`. Raise InputError
+        for an unjudged item, or a missing or constant feature.
+        """
         top = max(judgments.max_grade, 1)
         middle = self.tastes(judgments, features, rng) - top / 2
         return np.asarray(self.least + (self.most - self.least) * expit(_STEEPNESS / top * middle))
@@ -221,7 +225,9 @@ def simulate_clicks(
     model : ClickModel
         `PositionBased` or `CascadeModel`.
     visits : ListImpressions
+        Number of visits, positions shown, and share of the visits with a random order.
     rng : Generator, SeedSequence, int or None
+        Seed of the visits and clicks.
 
     Returns
     -------
@@ -281,6 +287,7 @@ def _counts(
     """
     n = attractions.size
     n_shuffled = int(random.binomial(n_visits, visits.shuffled))
+    # orders in which the list is shown, shape (n_orders, n), and the number of visits with each
     orders, times = np.arange(n)[None, :], np.array([n_visits - n_shuffled])
     if n_shuffled:
         random_orders = random.permuted(np.tile(orders, (visits.n_orders, 1)), axis=1)
@@ -290,7 +297,7 @@ def _counts(
     # a product of probabilities may pass 1 by its rounding
     chances = np.minimum(model.click_probs(attractions[orders]), 1.0)
     clicks = random.binomial(times[:, None], chances)
-    counts = np.zeros((2, n, n), dtype=np.int64)
+    counts = np.zeros((2, n, n), dtype=np.int64)  # impressions and clicks, by document and position
     columns = np.broadcast_to(np.arange(n), orders.shape)
     np.add.at(counts[0], (orders, columns), times[:, None])
     np.add.at(counts[1], (orders, columns), clicks)

@@ -105,7 +105,9 @@ class WeightChange:
 class Solver(Protocol):
     """Solver for the weight change v at one λ, with the loss averaged over pairs."""
 
-    def __call__(self, ridge: float) -> WeightChange: ...
+    def __call__(self, ridge: float) -> WeightChange:
+        """Compute the change of the weights for one λ (`ridge`), with the loss averaged over pairs."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +156,7 @@ class ClosedForm:
         shift = self.n_pairs * ridge
         factors = self._factors(shift)
         solution, step = np.zeros((2, self.target.size))
-        for _ in range(3):
+        for _ in range(3):  # a solution and two refinements of it
             residual = self.target - self.side.T @ (self.side @ solution) - shift * solution
             step = self._level(linalg.cho_solve(factors, residual))
             solution += step
@@ -168,7 +170,10 @@ class ClosedForm:
         return np.asarray(self.side @ solution) if self.by_pairs else solution
 
     def _level(self, step: Floats) -> Floats:
-        """Remove the mean over each tree's leaves from a step by leaves; a step by pairs is unchanged."""
+        """Remove the mean over each tree's leaves from a step by leaves; a step by pairs is unchanged.
+
+        A common change of all leaves of a tree changes no difference of scores: in the solution it is 0.
+        """
         if self.by_pairs:
             return step
         means = np.bincount(self.trees, step) / np.bincount(self.trees)
@@ -256,6 +261,7 @@ class StochasticGradient:
         random = np.random.default_rng(self.seed)
         rows, margins = self.differences.sparse_rows(), self.differences.base_margins
         curvature = 2.0 * (float(self.differences.norms.max()) + ridge)
+        # the current change of the weights, the weighted sum of those after each step, and the sum of their weights
         moves, total = np.zeros((2, self.differences.columns.size))
         weight = 0.0
         for epoch in range(self.n_epochs):
@@ -265,5 +271,5 @@ class StochasticGradient:
 
 
 def seed_of(rng: Seed) -> int:
-    """Draw an integer seed from a random state."""
+    """Draw an integer seed from a random state: a generator, a seed sequence, a seed, or None for a random one."""
     return int(np.random.default_rng(rng).integers(2**63))

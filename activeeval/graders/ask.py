@@ -168,7 +168,7 @@ def ask_grader(
 
 
 def ask_graders(plan: AskingPlan, *, force: bool = False) -> WrittenBatch:
-    """Write a batch of questions and the table of their pairs; on an error write neither.
+    """Write a batch of questions for a language model and the table of their query–document pairs; on an error neither.
 
     Raises
     ------
@@ -181,6 +181,7 @@ def ask_graders(plan: AskingPlan, *, force: bool = False) -> WrittenBatch:
     prompt = Prompt.read(plan.prompt)
     pairs = _pairs(plan)
     columns, notes = texts_of(pairs, plan.out, plan.documents, plan.queries)
+    # a document's passage is its title and text, or, if the table has neither, its address
     passages = [columns[name] for name in ("title", "text") if name in columns] or [columns.get("url", [])]
     joined = ("\n".join(part for part in parts if part) for parts in zip(*passages, strict=True))
     batch = list(questions(pairs, zip(columns["query"], joined, strict=True), prompt, plan.model))

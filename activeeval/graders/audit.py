@@ -122,9 +122,12 @@ def audit_answered(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Compare graders' grades with the estimates of samples that the function `answering` returns.
+    """Compare graders' grades with the estimates of judged samples (several for several rounds) by human labels.
 
-    Other parameters are those of `audit_judged`; InputError is raised as there, and if there is no grader.
+    The function `answering` makes these estimates, with the given `scope` ("pool" or "population") and `confidence`,
+    from measures, questions and contrasts. `graders` are files or tables of grades; `measures` and `questions` are by
+    default all that the sample supports. Raise InputError if there is no grader, one has no grade for the sample's
+    items, or the labels are not people's grades.
     """
     read_of = read_graders(graders)
     if not read_of:
@@ -172,6 +175,7 @@ def _answers(
     if questions:
         return answering(measures, questions, None)
     of_design = list({str(target.measure): target.measure for target in sample.campaign.design.targets}.values())
+    # by the number of systems: "run" is the value of each, of two systems only of the first
     wanted = {1: ("run",), 2: ("run", "versus", "difference")}.get(len(sample.systems), ("run", "difference"))
     answers: list[SampleAnswer] = []
     notes: list[Note] = []
@@ -286,6 +290,7 @@ def _row(
     is_of_pool = answer.estimate.scope == "pool"
     at_once = simultaneous if is_of_pool else None
     is_open = half_width is None or not 0 < high - low < math.inf
+    # half-widths shrink with the square root of the number of labels
     saved = None if half_width is None or is_open else (2 * half_width / (high - low)) ** 2 - 1
     row = AuditRow(
         measure=target.name,

@@ -44,7 +44,10 @@ def sign_of(row: AuditRow, *, knows_order: bool = True) -> str:
 
 
 def _corrected_ends(row: AuditRow) -> tuple[float | None, float | None]:
-    """Return the ends of the interval from human labels, of the simultaneous one if there is one; None if unbounded."""
+    """Return the ends of the interval from human labels, of the simultaneous one if there is one; None if unbounded.
+
+    A row has the simultaneous interval of the bias only, which is the grader's value minus that from human labels.
+    """
     low, high = row.bias_low_simultaneous, row.bias_high_simultaneous
     if low is None or high is None or row.by_grader is None:
         return row.corrected_low, row.corrected_high
@@ -66,7 +69,7 @@ def _order(measure: str, pairs: Sequence[AuditRow]) -> SystemOrder:
     by_grader, people = ([_sign(pair[k]) for pair in values] for k in (0, 1))
     ordered = math.sqrt(sum(map(abs, by_grader)) * sum(map(abs, people)))
     both = sum(a * b for a, b in zip(by_grader, people, strict=True))
-    winners = [_winner(pairs, [pair[k] for pair in values]) for k in (1, 0)]
+    winners = [_winner(pairs, [pair[k] for pair in values]) for k in (1, 0)]  # by human labels, by the grader
     between = [row.sign for row in pairs if {row.system, row.versus} == set(winners)]
     signs = [row.sign for row in pairs]
     return SystemOrder(

@@ -89,6 +89,7 @@ def audit_headline(graders: Sequence[GraderAudit]) -> list[str]:
     sentences = []
     for grader in graders:
         differences, systems = ([row for row in grader.rows if bool(row.versus) is pair] for pair in (True, False))
+        # of equal keys a dict keeps the last row: reversed, the first one; differences come before systems
         first = {(row.measure, bool(row.versus)): row for row in reversed([*differences, *systems])}
         sentences += [audit_sentence(row) for row in [*reversed(first.values())][:_MOST_SENTENCES]]
         sentences += [order_sentence(grader.grader, order) for order in grader.orders if order.systems > 2]

@@ -87,8 +87,10 @@ def audit(
         Human labels, as `Sample.estimate` takes them.
     graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them
         Graders' grades of the items; a path may state properties of a grader, as ``llm.qrels:scale=0-3``.
-    measure, questions
-        By default the measures of the sample's design, and every system and pair that the sample supports.
+    measure : str or measure, or a list of them
+        By default the measures of the sample's design.
+    questions : {"difference", "run", "versus"} or a list of them
+        By default every system and pair that the sample supports.
     policy : {"refuse", "majority", "median", "mean-gain"}
         How grades of an item whose judges differ are combined; refuse raises an error.
     scope : {"pool", "population"}

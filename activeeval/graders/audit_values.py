@@ -240,6 +240,7 @@ def _labels(campaign: Campaign, top: int) -> Floats:
     inside[design.order.items[taken.places]] = True
     is_open = np.flatnonzero(inside & (design.known < 0))
     labels: SoftLabels = campaign.labels.over(design.known, is_open)
+    # the mean of a gain that is 1 for one grade and 0 for others is the probability of this grade
     return np.column_stack([labels.values(grade) for grade in np.eye(top + 1)])
 
 
@@ -294,6 +295,8 @@ def skill(values: Floats, judged: JudgedItems) -> dict[str, ClusteredFigure]:
     ----------
     values : ndarray, shape (n_items,)
         On the human scale, NaN for a missing reply.
+    judged : JudgedItems
+        Items with human labels, weighted by inverse inclusion probability.
 
     Returns
     -------
@@ -336,8 +339,12 @@ def drifts(grades: Grades, pool: QueryPool, values: Floats, judged: JudgedItems)
 
     Parameters
     ----------
+    grades : Grades
+        The rows of the grader's file, with the model and prompt of each, if named.
     values : ndarray, shape (n_items,)
-        On the human scale, NaN for a missing reply.
+        The grader's values of the pool's items, on the human scale, NaN for a missing reply.
+    judged : JudgedItems
+        Items with human labels.
     """
     rows = []
     for kind, names in (("model", grades.models), ("prompt", grades.prompt_versions)):

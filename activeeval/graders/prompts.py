@@ -119,6 +119,10 @@ def questions(
     pairs : iterable of (query id, document id)
     texts : iterable of (str, str)
         Texts of the query and of the passage, "" if missing.
+    prompt : Prompt
+        Template of the question's text.
+    model : str
+        Name of the language model, as its service calls it.
     """
     for (query_id, doc_id), (query, passage) in zip(pairs, texts, strict=True):
         if query and passage:

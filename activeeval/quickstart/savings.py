@@ -49,10 +49,11 @@ def plot_savings(savings: Sequence[Saving], path: str | Path) -> None:
             ("random queries", "passive", saving.random, 1, {"xytext": (8, 8), "ha": "left", "va": "bottom"}),
             ("activeeval", "items", saving.sampled, -2, {"xytext": (-10, -8), "ha": "right", "va": "top"}),
         )
-        for label, method, halves, place, placement in lines:
+        for label, method, halves, labelled_point, placement in lines:
             style = line_style(method) | {"lw": 2.2, "ms": 6}
             axis.plot(saving.budgets, halves, **style)
-            axis.annotate(label, (saving.budgets[place], halves[place]), **bold, **placement, color=style["color"])
+            point = saving.budgets[labelled_point], halves[labelled_point]
+            axis.annotate(label, point, **bold, **placement, color=style["color"])
         over_budget(axis, f"{saving.title}: is the new ranker better?", list(saving.budgets))
         axis.set(xlabel="judgments", ylabel="± of the difference")
         if (compared := saving.compared) and compared.labels_saved > 0:

@@ -84,7 +84,7 @@ class Assessors:
             raise InputError(f"thresholds must ascend, got {list(self.thresholds)!r}")
 
     def person(self, rng: Seed = None) -> Assessor:
-        """Create one assessor with its own random state."""
+        """Create one assessor with its own random state: a generator, or a seed (None: a random one)."""
         return Assessor(self, np.random.default_rng(rng))
 
 
@@ -108,8 +108,8 @@ class Assessor:
         `relevance`, shape (n_items,), has the latent relevance of all items; `first` and `second` are indices of it.
         """
         x = np.asarray(relevance, dtype=np.float64)
-        draw = self.random.standard_normal if self.kind.noise == "thurstone" else self.random.logistic
-        observed = x[first] - x[second] + self.kind.comparison_scale * draw()
+        noise = self.random.standard_normal if self.kind.noise == "thurstone" else self.random.logistic
+        observed = x[first] - x[second] + self.kind.comparison_scale * noise()
         tied = abs(observed) < self.kind.tie_margin or observed == 0
         preferred = None if tied else first if observed > 0 else second
         return TimedAnswer(preferred, float(self._seconds(SECONDS_A_COMPARISON, 1)[0]))
@@ -134,5 +134,5 @@ class Assessor:
         return TimedLabelling(labelling, seconds)
 
     def _seconds(self, mean: float, n: int) -> Floats:
-        """Draw n lognormal times of a given mean, in seconds."""
+        """Draw n lognormal times of a given mean, in seconds, shape (n,)."""
         return self.random.lognormal(np.log(mean) - TIME_SPREAD**2 / 2, TIME_SPREAD, size=n)

@@ -79,13 +79,14 @@ def expected_comparisons(n_items: int, k: int, *, transitive: bool = False) -> E
 def _expected_up_to(n_most: int, k: int, transitive: bool) -> tuple[Floats, Floats]:
     """Compute means and standard deviations of the number of comparisons for n = 0 … n_most items.
 
-    Both arrays have shape (n_most + 1,), with NaN below n = k.
+    Both arrays have shape (n_most + 1,), with NaN below n = k. ``transitive`` skips comparisons that follow from
+    earlier answers.
     """
     replaced = _replacement_probs(n_most, k)
-    first, second = _chain_moments(k, replaced.shape[1] - 1, transitive)
+    chain_means, chain_squares = _chain_moments(k, replaced.shape[1] - 1, transitive)
     means: Floats = np.full(n_most + 1, np.nan)
     squares = means.copy()
-    means[k:], squares[k:] = replaced @ first, replaced @ second
+    means[k:], squares[k:] = replaced @ chain_means, replaced @ chain_squares
     stds = np.sqrt(np.maximum(squares - means**2, 0))
     root_comparisons: Floats = np.arange(n_most + 1, dtype=np.float64) - k
     return root_comparisons + means, stds
@@ -94,7 +95,8 @@ def _expected_up_to(n_most: int, k: int, transitive: bool) -> tuple[Floats, Floa
 def _replacement_probs(n_most: int, k: int) -> Floats:
     """Compute P(R = j), the distribution of the number of replacements in the heap, for n = k … n_most items.
 
-    The result has a row for each n and a column for each j, shape (n_most − k + 1, J + 1).
+    Item m replaces one of the k best before it with probability k / m. The result has a row for each n and a column for
+    each j, shape (n_most − k + 1, J + 1); columns with negligible probabilities are cut off.
     """
     mean = k * float(np.sum(1 / np.arange(k + 1, n_most + 1)))
     # ten standard deviations, and a constant for small means; a test checks that no probability is lost
@@ -112,7 +114,8 @@ def _replacement_probs(n_most: int, k: int) -> Floats:
 def _chain_moments(k: int, n_replaced: int, transitive: bool) -> tuple[Floats, Floats]:
     """Estimate E C_j and E C_j² by simulation, two arrays of shape (n_replaced + 1,).
 
-    C_j is the number of comparisons for constructing the heap, j replacements in it, and the final order.
+    C_j is the number of comparisons for constructing the heap of the k best, j replacements in it, and the final order.
+    ``transitive`` skips comparisons that follow from earlier answers.
     """
     from activeeval.core.kernels.top_k import chain_comparisons
 

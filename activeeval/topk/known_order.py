@@ -31,12 +31,12 @@ class KnownOrder:
     """
 
     def __init__(self, arrival: Sequence[int]) -> None:
-        """Start without answers."""
+        """Start without answers; ``arrival`` has all items, and breaks ties: the earlier item counts as better."""
         self._place = {item: place for place, item in enumerate(arrival)}
-        self._answers: dict[Pair, int | None] = {}
-        self._times: dict[Pair, int] = {}
-        self._sides: dict[Pair, Pair] = {}
-        self._better = dict.fromkeys(arrival, 0)
+        self._answers: dict[Pair, int | None] = {}  # first answer of each pair: the preferred item, None for a tie
+        self._times: dict[Pair, int] = {}  # number of answers
+        self._sides: dict[Pair, Pair] = {}  # the pair as last presented
+        self._better = dict.fromkeys(arrival, 0)  # for each item, the known better ones as bits: bit i for item i
         self._worse = dict.fromkeys(arrival, 0)
 
     def copy(self) -> Self:
@@ -62,7 +62,7 @@ class KnownOrder:
         return True
 
     def _close(self, best: int, worst: int) -> None:
-        """Update the transitive closure with a new relation best > worst."""
+        """Update the transitive closure with a new relation best > worst; sets of items are bits of integers."""
         at_least, at_most = self._better[best] | 1 << best, self._worse[worst] | 1 << worst
         for item in _members(at_least):
             self._worse[item] |= at_most
@@ -95,8 +95,8 @@ class KnownOrder:
         The result is None if no answer implies an order of the two, or answers contradict each other.
         """
         direct = self.standing(first, second)
-        above, below = bool(self._worse[first] >> second & 1), bool(self._better[first] >> second & 1)
-        return direct if direct is not None else None if above == below else above
+        is_above, is_below = bool(self._worse[first] >> second & 1), bool(self._better[first] >> second & 1)
+        return direct if direct is not None else None if is_above == is_below else is_above
 
     def pairs(self) -> list[Pair]:
         """List the compared pairs in the order of their first answers."""
@@ -125,5 +125,5 @@ def _members(remaining: int) -> Iterator[int]:
 
 
 def _key(first: int, second: int) -> Pair:
-    """Sort a pair, so that both presentations of it have one key."""
+    """Sort a pair, so that both presentations of it have the same key."""
     return (first, second) if first < second else (second, first)

@@ -93,7 +93,12 @@ class TopKLabelling:
         repeat_share: float = 0.0,
         transitive: bool = False,
     ) -> None:
-        """Validate the arguments, raising InputError if one is invalid, and start the algorithm."""
+        """Start a labelling of ``n_items`` items for their ``k`` best; raise InputError if an argument is invalid.
+
+        ``order`` is that of arrival: "random", "given" (0 … n−1) or a list of all items. ``rng`` is the random state of
+        the order and of repeats, ``repeat_share`` the share of questions that repeat a pair; ``transitive`` skips
+        comparisons implied by earlier answers.
+        """
         self.n_items = whole_number(n_items, "n_items", 1)
         self.k = whole_number(k, "k", 1)
         if self.k > self.n_items:
@@ -102,9 +107,7 @@ class TopKLabelling:
             raise InputError(f"repeat_share must be at least 0 and below 1, got {repeat_share!r}")
         self.repeat_share, self.transitive = float(repeat_share), bool(transitive)
         random = np.random.default_rng(rng)
-        self._seed = int(
-            random.integers(2**63)
-        )  # drawn before the order, so that repeats are the same with a listed order
+        self._seed = int(random.integers(2**63))  # before the order: repeats are the same with a listed order
         self.arrival = tuple(_arrival(self.n_items, order, random))
         self._begin(())
 
@@ -139,8 +142,7 @@ class TopKLabelling:
             self.discard(event.item)
             return
         first, second, preferred = event
-        current = self.ask()
-        if (first, second) != current:
+        if (first, second) != (current := self.ask()):
             was = "no comparison was open" if current is None else f"{current[0]} and {current[1]} were asked"
             raise InputError(f"answers[{len(self._events)}] is of items {first} and {second}, where {was}")
         self.tell(preferred)
@@ -181,8 +183,8 @@ class TopKLabelling:
         if self._current is None:
             raise InputError(f"no comparison is open: the top {self.k} are settled; got {preferred!r}")
         if preferred is not None and (isinstance(preferred, bool) or preferred not in self._current):
-            first, second = self._current
-            raise InputError(f"items {first} and {second} were asked, got {preferred!r}, expected one of them or None")
+            items = "items {} and {} were asked".format(*self._current)
+            raise InputError(f"{items}, got {preferred!r}, expected one of them or None")
         answer = PairAnswer(*self._current, None if preferred is None else int(preferred))
         self.n_repeats += self._known.times(*self._current) > 0
         self.n_contradictions += not self._known.add(*answer)
@@ -261,7 +263,7 @@ class TopKLabelling:
     def remaining(self, rng: Seed = None, n_samples: int = 200) -> RemainingComparisons:
         """Estimate the number of remaining comparisons by its 5 % and 95 % quantiles.
 
-        Every sample simulates a judge with an order consistent with the answers (see `likely_values`).
+        Each of `n_samples` samples simulates a judge with a random order (by `rng`) consistent with the answers.
         """
         n_samples, random = whole_number(n_samples, "n_samples", 1), np.random.default_rng(rng)
         left = [item for item in self.arrival if item not in self._discarded]
@@ -281,14 +283,14 @@ class TopKLabelling:
     def _restart(self) -> None:
         """Run Algorithm 1 over the remaining items, from its start."""
         self._steps = algorithm_1([item for item in self.arrival if item not in self._discarded], self.k)
-        self._n_used: Counter[frozenset[int]] = Counter()
+        self._n_used: Counter[frozenset[int]] = Counter()  # by pair: answers that this run has used
         self._pair: Pair | None = None
         self._current: Pair | None = None
         self._step(None)
         self._advance()
 
     def _step(self, answer: Any) -> None:
-        """Advance Algorithm 1 by one answer; store its next pair, or its result."""
+        """Advance Algorithm 1 by one answer (None at its start); store its next pair, or its result."""
         try:
             self._pair = self._steps.send(answer)
         except StopIteration as end:
@@ -299,14 +301,14 @@ class TopKLabelling:
         while self._pair is not None and (answer := self._answered(self._pair)) is not None:
             self._n_used[frozenset(self._pair)] += 1
             self._step(answer)
-        if self._pair is None:
-            self._current = None
-        else:
-            # swapped sides on a repeat reveal a preference for one side
-            self._current = self._known.swapped(*(self._repeat() or self._pair))
+        # swapped sides on a repeat reveal a preference for one side
+        self._current = self._pair and self._known.swapped(*(self._repeat() or self._pair))
 
     def _answered(self, pair: Pair) -> bool | None:
-        """Look up whether the first item of a pair is better; None if the pair must be presented to the judge."""
+        """Look up whether the first item of a pair is better; None if the pair must be presented to the judge.
+
+        Algorithm 1 compares some pairs twice. Without `transitive`, and while nothing is discarded, each is presented.
+        """
         if self.transitive or self._discarded:
             return self._known.implied(*pair)
         return self._known.standing(*pair) if self._known.times(*pair) > self._n_used[frozenset(pair)] else None
@@ -328,13 +330,11 @@ def _arrival(n_items: int, order: str | Sequence[int], random: np.random.Generat
     if isinstance(order, str):
         if order not in ("random", "given"):
             raise InputError(f"order must be 'random', 'given' or a list of all items, got {order!r}")
-        arrival: list[int] = random.permutation(n_items).tolist() if order == "random" else list(range(n_items))
-        return arrival
+        return list(map(int, random.permutation(n_items))) if order == "random" else list(range(n_items))
     listed = [whole_number(item, f"order[{place}]", 0, n_items - 1) for place, item in enumerate(order)]
     if len(listed) != n_items:
         raise InputError(f"order must hold each of the {n_items} items once, got {len(listed)}")
-    twice = [item for item, times in Counter(listed).items() if times > 1]
-    if twice:
+    if twice := [item for item, times in Counter(listed).items() if times > 1]:
         raise InputError(f"order must hold every item once, got {twice[0]} twice")
     return listed
 

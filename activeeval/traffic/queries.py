@@ -97,6 +97,7 @@ def draw_queries(
     n : int
         Number of queries; all queries if the log has fewer.
     seed : int
+        With the same seed each query has the same random number in every log.
     strata : {"thirds", "segments", "none"}, optional
         Head, torso and tail, each a third of the traffic; the log's segments; or one stratum. By default segments if
         the log has them, else thirds.

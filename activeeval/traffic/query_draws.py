@@ -105,7 +105,8 @@ def draw_queries(
     Parameters
     ----------
     log : path, data frame, or mapping of str to number
-        As in `activeeval.formats.tables.query_log.load_query_log`.
+        A table of query and count, or of one event per row, with or without a column segment; counts by query; or a
+        file of another type, in which each line is an event.
     n : int
         Capped at the number of queries.
     seed : int
@@ -147,10 +148,12 @@ def _drawn(logged: LoggedQueries, codes: Ints, names: Sequence[str], n_each: Int
     """Draw the queries of all strata, sorted by stratum and falling frequency.
 
     `codes`, shape (n_queries,), has the stratum number of each query of the log, `n_each`, shape (n_strata,), the
-    number to draw in each stratum; `names` are those of the strata. A query's random number follows from `seed`.
+    number to draw in each stratum; `names` are those of the strata. A query's random number follows from `seed`. Places
+    are positions in the log.
     """
     counts, units = logged.counts, _units(logged)
     numbers = text_numbers(seed, Texts.from_list(units))
+    # for each stratum: places, inclusion probabilities and weights of the drawn queries
     parts = [_drawn_in(np.flatnonzero(codes == h), counts, numbers, int(n)) for h, n in enumerate(n_each)]
     places, probs, weights = (np.concatenate([part[k] for part in parts]) for k in range(3))
     order = np.lexsort((places, -counts[places], codes[places]))
@@ -221,12 +224,14 @@ def _strata_of(logged: LoggedQueries, strata: str | None) -> tuple[list[str], In
 def _thirds(counts: Floats) -> Ints:
     """Classify queries as head, torso or tail (0, 1, 2) by the traffic of strictly more frequent queries, in thirds.
 
-    `counts`, shape (n_queries,), are frequencies. Equally frequent queries share a stratum.
+    `counts`, shape (n_queries,), are frequencies. Equally frequent queries share a stratum. The result has shape
+    (n_queries,).
     """
-    sizes, place, n_alike = np.unique(-counts, return_inverse=True, return_counts=True)
-    traffic = -sizes * n_alike
+    # groups of equally frequent queries, the most frequent first
+    negative_counts, group_of_query, n_alike = np.unique(-counts, return_inverse=True, return_counts=True)
+    traffic = -negative_counts * n_alike
     before = np.cumsum(traffic) - traffic
-    return np.asarray(np.minimum(3 * before // traffic.sum(), 2), dtype=np.int64)[place]
+    return np.asarray(np.minimum(3 * before // traffic.sum(), 2), dtype=np.int64)[group_of_query]
 
 
 def _pilot_spread(path: PathLike, logged: LoggedQueries, codes: Ints, names: Sequence[str]) -> Floats:

@@ -102,7 +102,7 @@ class InitAnswers:
 
     @property
     def drawing(self) -> list[str]:
-        """Options that select the pool, the measure and the budget, in one batch."""
+        """Words of the options that select the pool, the measure and the budget, with all items in one batch."""
         pool = option_words(**self.named_runs, judged=self.judged, max_grade=self.max_grade, measure=self.measure)
         return [
             *pool,
