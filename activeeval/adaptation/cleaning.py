@@ -67,6 +67,8 @@ class CleaningRules:
 
         Parameters
         ----------
+        log : ClickLog
+            n rows with impressions and clicks of a document at a position.
         queries, documents : ndarray of int64, shape (n,)
             Number of each row's query, and of its document within all queries.
         """

@@ -147,7 +147,7 @@ def deal_out(judged: list[Any], preferred: list[Any], n_folds: int, seed: int) -
     """Assign query ids to folds, evenly both for judged queries (`judged`) and for queries with pairs (`preferred`).
 
     `seed` shuffles the queries. The order is: queries with judgments alone, with both, with pairs alone. Judged queries
-    and queries with pairs are thus contiguous runs, and round-robin assignment spreads a run evenly.
+    and queries with pairs are thus contiguous runs, and round-robin assignment spreads a run evenly over `n_folds`.
 
     Raises
     ------

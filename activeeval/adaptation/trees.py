@@ -65,7 +65,10 @@ class Trees:
 
     @classmethod
     def joined(cls, trees: Iterable[Tree], *, n_features: int, single: bool, takes_missing: bool) -> Self:
-        """Concatenate trees; node numbers are shifted, and the options are those of the attributes."""
+        """Concatenate trees over `n_features` features; node numbers are shifted.
+
+        With `single` features are rounded to single precision before comparison; `takes_missing` allows NaN.
+        """
         tree_list = list(trees)
         sizes = [tree.features.size for tree in tree_list]
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1]))

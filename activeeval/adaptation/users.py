@@ -264,7 +264,8 @@ def _logs(
 ) -> Iterator[Ints]:
     """Yield the counts of every query with a list, shape (4, n_rows): item, position from 1, impressions and clicks.
 
-    `key` is the random key of the simulation.
+    `attractions`, shape (n_items,), are click probabilities of examined items, `visits` has the number of visits and
+    the positions shown; `key` is the random key of the simulation.
     """
     hashes = pool_hashes(ranking.pool)[0]
     top = ranking.cut_at(visits.depth)

@@ -167,7 +167,7 @@ def _top(sample: DrawnSample) -> int:
 def _answers(
     sample: DrawnSample, answering: Answering, measures: Sequence[Any], questions: Sequence[str]
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Estimate every measure for every system and pair with the sample; return the answers and notes.
+    """Estimate every measure for every system and pair with the sample, by `answering`; return the answers and notes.
 
     Questions that the sample does not support become a note, unless the user named questions. InputError is raised if a
     measure has no supported question.

@@ -165,7 +165,7 @@ def skill_sentences(audited: GraderAudit) -> list[str]:
 
 
 def _drift_sentence(drift: Drift) -> str:
-    """Write one sentence on the leniency (excess over human grades) of one model or prompt of a grader."""
+    """Write one sentence on the leniency (mean excess over human grades) of one model or prompt of a grader."""
     value = "n/a" if drift.leniency.value is None else _plus_minus(drift.leniency, signed=True)
     return f"By {drift.kind} {drift.name}: {value} beside people's grades, {counted(drift.judged, 'judged item')}."
 

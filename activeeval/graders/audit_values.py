@@ -161,9 +161,9 @@ def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
 
 
 def _stray(graded: Floats, top: int) -> int:
-    """Count the values outside 0 … ``top``, if all are whole grades and these few enough to be errors.
+    """Count the values outside 0 … ``top``, if all are whole grades and these few enough to be errors; else return 0.
 
-    Otherwise return 0.
+    ``graded`` has the grader's values of the items with a reply, shape (n_graded,).
     """
     n_beyond = int(((graded < 0) | (graded > top)).sum())
     is_whole = bool((graded == np.floor(graded)).all())

@@ -259,8 +259,8 @@ def _check_texts(
 ) -> None:
     """Raise InputError if a document had a text on an earlier night and has none tonight, as it may have changed.
 
-    `digests` has the digest of each of tonight's texts, by (query, document). A night is a dated run of the watched
-    index.
+    `histories` and `digests` have the digests of earlier texts (0: no text) and of tonight's, by (query, document). A
+    night is a dated run of the watched index.
     """
     for pair in pairs_in(run):
         row = histories.get(pair)

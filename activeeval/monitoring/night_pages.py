@@ -96,7 +96,7 @@ def outlook_sentence(expected: AlarmChance, budget: float, on_suspicion: float) 
 
 
 def odds(chance: float) -> str:
-    """Write a probability in round odds.
+    """Write a probability, from 0 to 1, in round odds.
 
     Examples
     --------

@@ -224,6 +224,8 @@ class Watch(StoreHandle):
             Judged sheets, of the last night or earlier ones; by default the judgments already in the store.
         judge : str, optional
             Name of the judge, for sources that name none.
+        machine_is_truth : bool
+            Accept graders' (LLMs', models') grades as labels.
 
         Raises
         ------
@@ -351,10 +353,7 @@ def create_watch(
 def open_watch(url: Any, name: str) -> Watch:
     """Open an existing watch (an index followed from night to night); `url` is a file or a database address.
 
-    Raises
-    ------
-    InputError
-        If the store or the watch does not exist.
+    Raise InputError if the store or the watch does not exist.
 
     Examples
     --------

@@ -218,7 +218,7 @@ def _answer(
     kind: str,
     confidence: float,
 ) -> SampleAnswer:
-    """Build an answer with its interval and p value, Bonferroni-corrected for the question's ``n_rows`` segments."""
+    """Build an answer with its interval and p value, Bonferroni-corrected for ``n_rows`` segments of the question."""
     adjusted, scope = 1 - (1 - confidence) / n_rows, estimate.scope
     return SampleAnswer(
         question=question.question,
@@ -364,6 +364,7 @@ def _by_segment(
             estimate = sample.estimate(part, scope)
         except StateError:  # nothing of the segment has been judged
             continue
+        # n_open: judged queries selected by chance
         if min(estimate.n_open, estimate.n_queries) >= FEWEST or _is_certain(sample, part, estimate):
             large[name] = (part, estimate)
     return large

@@ -104,7 +104,7 @@ class FilesRequest:
         """
         assert choices.pool_parquet is not None
         pool = PartitionedPool.of(choices.pool_parquet, [str(name) for (name,) in choices.systems])
-        header, n = pool.said, len(pool.runs)
+        header, n = pool.said, len(pool.runs)  # what the pool's files say of it: depth, scale, model
         chosen = questions or ["run" if n == 1 else "difference"]
         pairs = tuple((q, pair) for q in dict.fromkeys(chosen) for pair in asked_of(q, n, choices.contrasts))
         scaled = _on_one_scale([sampled_measure(text) for text in dict.fromkeys(measures)], header, choices.max_grade)
@@ -240,6 +240,7 @@ def draw_of_files(
     with designed(choices, request, progress) as design:
         check_open(design, request)
         campaign = _campaign(design, request, choices.seed, _amount(budget, design), how)
+    # indices of the runs that questions name, in order; ``pool.said`` is the header of the pool's files
     mentioned = dict.fromkeys(k for _, pair in request.questions.pairs for k in pair if k is not None)
     return DrawnSample(
         campaign=campaign,
@@ -283,7 +284,7 @@ def top_up_of_files(
         raise ChoiceError(problem, field="pool_parquet")
     request, choices = FilesRequest.of_sample(sample, choices)
     before = sample.campaign.drawn_design
-    if before.looks != "off" or before.budget is None:
+    if before.looks != "off" or before.budget is None:  # adaptive depth
         raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
     with designed(choices, request, progress) as design:
         more = _amount(budget, design)

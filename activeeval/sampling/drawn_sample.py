@@ -183,7 +183,7 @@ class DrawnSample:
         """
         design = self.campaign.drawn_design
         campaign = self.campaign.topped_up(budget.of(*design.targets, known=design.known))
-        if campaign.paths is not None:
+        if campaign.paths is not None:  # adaptive depth: labels decide what is judged next
             campaign.go_on()
         waiting = campaign.progress.waiting if campaign.paths is not None else 0
         if waiting and len(campaign.planned) == len(self.campaign.planned):
@@ -213,7 +213,7 @@ class DrawnSample:
         StateError
             If an item still waits for a grade.
         """
-        if self.campaign.paths is None:
+        if self.campaign.paths is None:  # no adaptive depth
             raise InputError("all of this sample was drawn at once: its sheet is whole")
         if waiting := self.campaign.progress.waiting:
             number = self.campaign.planned[-1].block
@@ -333,7 +333,7 @@ class DrawnSample:
         design, units = self.campaign.design, self.campaign.planned[self.n_before :]
         n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
         everything = n_items == int((self.campaign.drawn_design.order.place_rates > 0).sum())
-        follows = self.campaign.paths is not None
+        follows = self.campaign.paths is not None  # adaptive depth: batches follow from labels
         sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
         sizes = [] if follows else [size for size in sizes if size]
         if not units and not self.n_before:

@@ -102,7 +102,7 @@ def follow(
             say(note)
 
     drawn, sample_id = read_sample(path)
-    if drawn.campaign.paths is None:
+    if drawn.campaign.paths is None:  # no adaptive depth
         raise InputError(
             f"{path}: all of this sample was drawn at once, without adaptive depth: judge its sheet, then estimate"
         )

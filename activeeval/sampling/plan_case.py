@@ -250,8 +250,8 @@ def _amounts(
 ) -> list[float]:
     """List the budgets at which to show a method, in mean items (the mean item of the pool costs 1).
 
-    They are those requested, or the shares `CURVE`. Budgets too small for the method are left out, except requested
-    ones if ``must_work`` is true.
+    They are those requested, less the price of graders, or the shares `CURVE` of judging everything. Budgets too small
+    for the method, whose expected precision is ``forecast``, are left out, except requested ones if ``must_work``.
     """
     if not budgets:
         whole = whole_cost(*targets, known=case.known)

@@ -243,7 +243,7 @@ def _labels(request: FilesRequest, which: int) -> tuple[str, str, str]:
 
 
 def _row(request: FilesRequest, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
-    """Build the row of the target number ``which`` from its expected precision at a budget."""
+    """Build the row of the target number ``which`` from its expected precision (``prospect``) at a budget."""
     measure, question, of_which = _labels(request, which)
     low, high = prospect.known_half_widths("pool", confidence)
     return FilesPlanRow(

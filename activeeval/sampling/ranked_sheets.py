@@ -183,9 +183,9 @@ def _looked_up(judgments: Judgments, name: str, campaign: Campaign, sample: str)
 
 
 def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
-    """Return the grade that a truth implies for each document: k + 1 − rank for the top k, 0 for others.
+    """Compute the grades that a truth (a query's top k, as a judge ranked them) implies: k + 1 − rank, 0 for others.
 
-    Without a truth all are `EMPTY` (not judged).
+    They are in the order of ``docs``; without a truth all are `EMPTY` (not judged).
     """
     if truth is None:
         return [EMPTY] * len(docs)

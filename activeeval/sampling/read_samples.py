@@ -32,10 +32,13 @@ def read_sample(path: str) -> tuple[DrawnSample, str]:
 
 
 def unpacked_sample(content: bytes, name: str, base: bytes | None = None) -> tuple[DrawnSample, str]:
-    """Read a sample from the bytes of `DrawnSample.packed`, without judgments; also return its id. See `read_sample`.
+    """Read a sample from the bytes of `DrawnSample.packed`, without judgments; also return its id.
+
+    Raise InputError if they are changed, damaged or no sample.
 
     Parameters
     ----------
+    content : bytes
     name : str
         Name of the sample in messages.
     base : bytes, optional

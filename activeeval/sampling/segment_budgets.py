@@ -283,7 +283,10 @@ class _SegmentQuestions:
         return [*equal_loss_weights(self.planner.design_input(method).first(n).planned(p)), *nothing]
 
     def unreachable(self, which: int, forecast: Forecast) -> InputError:
-        """Build the error for a half-width that judging everything does not reach; ``which`` is the part's index."""
+        """Build the error for a half-width that judging everything does not reach.
+
+        ``which`` is the index of the part (a question in a segment or all queries), ``forecast`` its precision.
+        """
         (name, part), goal = self.parts[which], self.wanted[which]
         least = forecast.all_judged.half_width(goal.scope, goal.confidence)
         several = len({id(question) for _, question in self.parts}) > 1

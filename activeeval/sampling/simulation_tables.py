@@ -31,6 +31,8 @@ def simulation_sentence(measure: str, of: str, summaries: Sequence[Summary], uni
     ----------
     measure, of : str
         Display names of the measure and of the systems.
+    summaries : sequence of Summary
+        Results of each method at each budget.
     unit : str
         Unit of budgets.
     """

@@ -208,7 +208,10 @@ def _unjudged(missing: Sequence[tuple[str, str]], n_items: int, options: Options
 
 
 def _rule(options: Options, is_all_judged: bool) -> str | None:
-    """Return the rule for queries without any relevant document; None if not all judgments are known."""
+    """Return the rule for queries without any relevant document: "zero" or "skip", None if not all items are judged.
+
+    Raise InputError if one is chosen that needs all judgments.
+    """
     rule = options.get("no_relevant", "zero")
     if is_all_judged:
         return rule

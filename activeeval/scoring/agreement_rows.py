@@ -23,7 +23,10 @@ def tables_of(agreements: Agreements) -> dict[str, PreferenceAgreement]:
 
 
 def coefficient_rows(agreements: Agreements) -> Rows:
-    """List a row for each coefficient, and for the test whether grades and preferences agree equally often."""
+    """List a row for each coefficient, and for the test whether grades and preferences agree equally often.
+
+    Of a table of preferences, "overall" counts ties as a relation, "strict" leaves pairs with a tie out.
+    """
     rows = [] if agreements.grades is None else list(_of_grades(agreements.grades))
     tables = tables_of(agreements)
     for name, table in tables.items():

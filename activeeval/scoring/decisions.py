@@ -164,7 +164,11 @@ class GateRequest:
 
 
 def rows_of(decisions: Sequence[Decision], notes: Sequence[Note | Caution] = ()) -> list[dict[str, Cell]]:
-    """Build one row for each decision, with Holm's p value for several measures; ``notes`` are those of a sample."""
+    """Build one row for each decision, with Holm's p value for several measures.
+
+    ``notes`` of a sample, and those of the estimates, add columns on missing lists and queries without a relevant
+    document.
+    """
     rows = []
     for decision in decisions:
         more: dict[str, Cell] = {"p_value": decision.p_value}

@@ -88,7 +88,10 @@ class Evaluation:
         )
 
     def _answer(self, scope: str, confidence: float, p_holm: float | None) -> Answer:
-        """Build the Answer of a scope, with the number of queries that would decide a difference."""
+        """Build the Answer of a scope, with the number of queries that would decide a difference.
+
+        ``p_holm`` replaces the p value if it is adjusted for several measures.
+        """
         estimate = self.of(scope)
         interval, needed = estimate.interval(confidence), None
         if self.versus and self.pool.std_error == 0:  # all of these queries are judged: only more queries can decide
@@ -181,7 +184,10 @@ def estimates_of_values(
 
 
 def _table(findings: dict[str, Answer]) -> list[dict[str, str]]:
-    """Tabulate the interval for these queries and that for all queries."""
+    """Tabulate the interval for these queries and that for all queries, from the answers by scope.
+
+    The value is the same in both rows: that for these queries.
+    """
     rows = table_of([findings["pool"], findings["population"]])
     columns = ("value", "interval", "p")
     return [

@@ -194,7 +194,10 @@ def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
 
 
 def _where_unlike(run: Rankings, expected_run: Rankings) -> str:
-    """Describe the first place where a run's list differs from a ranking, "" if none; other queries do not count."""
+    """Describe the first place where a run's list differs from a ranking, "" if none.
+
+    Queries that only the run has do not count: ``expected_run`` has those of the sample.
+    """
     numbers = {name: q for q, name in enumerate(run.pool.query_texts)}
     for q, name in enumerate(expected_run.pool.query_texts):
         expected, actual = _ids_of(expected_run, q), _ids_of(run, numbers[name]) if name in numbers else []

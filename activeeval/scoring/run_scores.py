@@ -149,7 +149,7 @@ def bound_measures(measures: Sequence[Measure], tables: TablePool) -> list[Measu
 
 
 def score_run(tables: TablePool, run: int, measure: Measure, confidence: float = 0.95) -> RunScores:
-    """Score the ``run``-th run of a table pool by one measure, with an interval for its mean."""
+    """Score the ``run``-th run of a table pool (judgments and runs) by one measure, with an interval for its mean."""
     ranking = tables.rankings[run]
     values = measure.score(tables.pool, tables.labels, ranking)
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)

@@ -355,7 +355,7 @@ def _scored(
 
 
 def _place(baseline: Any, runs: Sequence[Any], systems: Sequence[str]) -> int:
-    """Find the position of the baseline: given as position, name, file or the run object itself."""
+    """Find the position of the baseline: a position, name (of ``systems``), file or run; InputError if unknown."""
     if baseline is None:
         return 0
     if isinstance(baseline, int) and 0 <= baseline < len(systems):

@@ -254,7 +254,7 @@ def _decisions(
 
 
 def _paired(metric: str, before: MetricTable, after: MetricTable, say: Callable[[Note], object]) -> QueryValues:
-    """Pair the values of the queries that both tables have, and note the others."""
+    """Pair the values of a metric for the queries that both tables have (old and new system), and note the others."""
     old, new = before.of(metric), after.of(metric)
     both = [query for query in new if query in old]
     if not both:

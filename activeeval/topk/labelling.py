@@ -113,7 +113,7 @@ class TopKLabelling:
 
     @classmethod
     def replay(cls, n_items: int, k: int, answers: Iterable[Event], **options: Any) -> Self:
-        """Rebuild a labelling from its events; every answer must be to the pair presented at that point.
+        """Rebuild a labelling of the k best of n_items from its events; each answer must be to the pair presented then.
 
         Parameters
         ----------

@@ -156,7 +156,7 @@ def _sample_steps(start: InitAnswers, name: str) -> Iterator[str]:
 
 
 def _in_one(start: InitAnswers) -> str:
-    """Return a comment that the sample is drawn in one sheet; "" if its measure has only one sheet anyway."""
+    """Write the remark that the sample is drawn in one sheet; "" if its measure has only one sheet anyway."""
     in_one = ", in one sheet (without --adaptive-depth off: several, fewer labels)"
     return in_one if _follows_labels(start.measure) else ""
 

@@ -173,7 +173,7 @@ def show_findings(estimates: Estimates, form: str) -> None:
 
 
 def _say_if_few(answers: Sequence[SampleAnswer]) -> None:
-    """Warn if simultaneous intervals of many systems are based on too few judged queries."""
+    """Warn if simultaneous intervals of many systems have too few judged queries (`n_open`: drawn by chance)."""
     sizes = [answer.estimate.n_open for answer in answers if answer.shared is not None and answer.estimate.n_open]
     if sizes and min(sizes) < FEWEST_AT_ONCE:
         held = "of 50 topics, 136 pairs, all held in 84 to 97 % of the samples, not in 95"
@@ -232,7 +232,7 @@ def _place_cells(place: Place, longest: int) -> dict[str, str]:
 
 
 def _marked(row: dict[str, str], answer: SampleAnswer) -> dict[str, str]:
-    """Return the row of a difference without its measure, the value marked with ``*`` if 0 is outside the interval."""
+    """Remove the measure from the row of a difference, and mark its value with ``*`` if 0 is outside the interval."""
     row.pop("measure")
     is_sure = answer.finding.verdict in ("better", "worse")
     return row | {"value": f"{row['value']}*" if is_sure else row["value"]}

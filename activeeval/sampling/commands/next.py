@@ -64,7 +64,11 @@ def next_(
 
 
 def _say(followed: NextBatch, path: str, sheets: tuple[str, ...], plan: SheetPlan, policy: str) -> None:
-    """Report the files written, and the command to run next once they are judged."""
+    """Report the files written, and the command to run next once they are judged.
+
+    ``path`` is the sample, ``sheets`` are its judged sheets so far; ``plan`` has the new one, ``policy`` is the rule
+    for different grades by several judges.
+    """
     if not followed.n_items:
         output.say(f"the sample is complete: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
         from activeeval.sampling.estimate import beyond

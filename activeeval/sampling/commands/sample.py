@@ -76,7 +76,7 @@ def sample(
     drawn_sample = drawn.sample
     _write(drawn_sample, out, plan, documents, queries, whence=f"seed {drawn_sample.seed}")
     _say_price(drawn_sample, plan, price)
-    if drawn_sample.campaign.planned:
+    if drawn_sample.campaign.planned:  # else all items that matter are known
         output.say(_next_step(drawn_sample, out, plan))
     else:
         show_estimates(estimate_of([(out, [])]), "text")
@@ -135,7 +135,7 @@ def top_up(
     _write(grown, out, plan, documents, queries, whence=f"topped up from {path}")
     _say_price(grown, plan, price)
     reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}{_policy(grown, plan)}"
-    if grown.campaign.paths is not None:
+    if grown.campaign.paths is not None:  # adaptive depth: the sample goes on batch by batch
         reads = f"{shlex.join(['activeeval', 'next', out])} SHEET... {shlex.join(plan.paths)} --sheet NEXT.csv"
         output.say(f"once judged, `{reads}` goes on, with the sheets so far")
         return
@@ -194,7 +194,7 @@ def _next_step(sample: DrawnSample, out: str, plan: SheetPlan) -> str:
         case ByComparisons(k=k):
             asks = f"{shlex.join(['activeeval', 'label', plan.path, '--k', str(k)])} --log JUDGE.log --out JUDGE.csv"
             return f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes"
-    if sample.campaign.paths is not None:
+    if sample.campaign.paths is not None:  # adaptive depth: the sample goes on batch by batch
         policy = _policy(sample, plan).removeprefix(" --policy ") or "refuse"
         return f"once judged, `{next_command(out, plan.paths, plan, policy)}` draws what comes next"
     reads = "reads both" if len(plan.paths) == 1 else "reads them all"
@@ -229,7 +229,7 @@ def _check_files(out: str, plan: SheetPlan, force: bool, *texts: str | None) -> 
 
 
 def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
-    """Raise InputError if a sheet has the path of the sample or of a text file, or a text file does not exist."""
+    """Raise InputError if a sheet has the path of the sample (``out``) or of a text file, or a text file is missing."""
     written = {os.path.realpath(sheet) for sheet in plan.paths}
     if os.path.realpath(out) in written:
         raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
@@ -243,7 +243,10 @@ def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
 def _write(
     sample: DrawnSample, out: str, plan: SheetPlan, documents: str | None, queries: str | None, whence: str
 ) -> None:
-    """Write the sample and its sheets, and report the files; ``whence`` says how the sample came about."""
+    """Write the sample to ``out``, and its sheets with texts of ``documents`` and ``queries``; report the files.
+
+    ``whence`` says in the report how the sample came about, as "seed 7".
+    """
     from activeeval.sampling.draw import with_texts
 
     named, texts = with_texts(sample, plan.path, documents, queries, output.say_note)

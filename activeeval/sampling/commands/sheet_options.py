@@ -72,7 +72,11 @@ def planned(
     *,
     force: bool = False,
 ) -> SheetPlan:
-    """Convert the options of a sheet to a plan; raise InputError if they do not fit, or files cannot be written."""
+    """Convert the options of a sheet to a plan; raise InputError if they do not fit, or files cannot be written.
+
+    ``overlap`` is the number of items that all of several ``judges`` grade; ``grade_names`` (pairs of grade and name)
+    and ``guidelines`` (a text file) are for a workbook. ``force`` allows to overwrite files.
+    """
     from activeeval.formats.suffixes import SHEETS
     from activeeval.sampling.sheets import sheet_plan
 

@@ -160,7 +160,11 @@ def compare(
 
 
 def _show(decisions: Sequence[Decision], missing: Sequence[str], scope: str) -> None:
-    """Print for a reader: the verdict of each measure as a sentence, a table, and definitions."""
+    """Print for a reader: the verdict of each measure as a sentence, a table, and definitions.
+
+    ``missing`` are sentences on runs without lists for some queries, ``scope`` ("pool" or "population") is the one that
+    decides.
+    """
     from activeeval.report.answer_sentences import WIDTH, headline
 
     for line in [*missing, *headline([decision.finding for decision in decisions])]:
@@ -173,7 +177,10 @@ def _show(decisions: Sequence[Decision], missing: Sequence[str], scope: str) -> 
 
 
 def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: str) -> None:
-    """Print a comment for a pull request."""
+    """Print a comment for a pull request: title, sentences, a table of the measures and warnings.
+
+    ``missing`` are sentences on runs without lists for some queries.
+    """
     from activeeval.core.answers import OPEN, WORSE, exit_code
     from activeeval.report.answer_sentences import sentence
     from activeeval.report.cautions import caution_lines
@@ -255,7 +262,7 @@ def _check_source(context: click.Context, sources: Mapping[str, str | None], she
 
 
 def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) -> list[Decision]:
-    """Decide each measure by judgments."""
+    """Decide each measure by a file of judgments (``qrels``) of two runs, with the command's options."""
     from activeeval.scoring.gate import by_judgments
 
     names = ("method", "max_grade", "overhead", "unjudged", "budget", "queries", "no_relevant", "machine_is_truth")
@@ -265,7 +272,10 @@ def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) ->
 
 
 def _by_values(interleaved: str | None, old: str, new: str, options: Mapping[str, Any]) -> list[Decision]:
-    """Decide each metric by tables of values per query, or by clicks on interleaved lists."""
+    """Decide each metric by tables of values per query (``old``, ``new``), or by clicks on interleaved lists.
+
+    ``interleaved`` is the file of clicks; ``old`` and ``new`` are then names.
+    """
     from activeeval.scoring.value_tables import by_interleaving, by_values
 
     request = _request(options)
@@ -284,7 +294,11 @@ def _request(options: Mapping[str, Any]) -> GateRequest:
 def _sample(
     campaign: str | None, db: str | None, path: str | None, sheets: Sequence[str], policy: str, machine_is_truth: bool
 ) -> tuple[DrawnSample, dict[str, Any]]:
-    """Load the judged sample of a campaign or of files; also return the fields that identify its state."""
+    """Load the judged sample of a campaign (in the store ``db``), or of the file ``path`` with its ``sheets``.
+
+    Also return the fields that identify the state of a campaign; {} for files. ``policy`` is the rule for items with
+    different grades by several judges, ``machine_is_truth`` accepts graders' grades as labels.
+    """
     if campaign is None:
         from activeeval.sampling.judged_samples import judged
 

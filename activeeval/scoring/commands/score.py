@@ -192,7 +192,10 @@ def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, *, versus: bo
 
 
 def _show_values(words: Sequence[str], confidence: float, form: str) -> None:
-    """Print the means of metrics with values per query of elsewhere, and the differences from the first file."""
+    """Print the means of metrics whose values per query come from other tools, and the differences from the first file.
+
+    ``words`` are the command's arguments: files that exist, then names of metrics.
+    """
     from activeeval.cli.output import say_note
     from activeeval.report.answer_sentences import headline, table_of
     from activeeval.scoring.value_tables import score_values
@@ -249,7 +252,7 @@ def _check_of_several(paths: Sequence[str], names: Sequence[str], *, is_of_diffe
 def _asked_runs(
     run: str, more_runs: tuple[str, ...], baseline: str | None, versus: str | None
 ) -> tuple[list[str], int]:
-    """List all runs, and the position of the baseline."""
+    """List all runs, and the position of the baseline; raise UsageError for options that contradict each other."""
     if versus:
         if more_runs or baseline:
             raise click.UsageError("--versus compares two runs in a row; with --run, --baseline names the one of all")
