@@ -135,7 +135,7 @@ def adapted(
     base : str, optional
         File of a ranker; by default boosted trees fitted to the judged items.
     trees : mapping, optional
-        Arguments of `boosted_trees`, for the default base.
+        Arguments of `boosted_trees`, for the default base: n_trees, n_leaves, learning_rate and seed.
     lambdas : sequence of float
         Candidates for λ, the weight of staying close to the base.
     advice : str

@@ -315,8 +315,8 @@ class _Folds:
     ) -> list[tuple[float, float, float, bool]]:
         """Evaluate the base and every λ (`strengths`) on a fold, adapted to the other folds.
 
-        `options` are those of `HyperLinearRanker.path`. The list has the values of `_values` for the base, then for
-        each λ.
+        `options` are those of `HyperLinearRanker.path`. The list has, for the base and then for each λ: the measure μ
+        of judged queries, the precision ν on pairs, B_α, and True if the solver did not converge.
         """
         train, test = self.judged.parted(self.fold_of, fold)
         train_pairs, test_pairs = self.users.parted(self.fold_of, fold)

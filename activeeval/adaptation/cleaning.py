@@ -70,7 +70,7 @@ class CleaningRules:
         log : ClickLog
             n rows with impressions and clicks of a document at a position.
         queries, documents : ndarray of int64, shape (n,)
-            Number of each row's query, and of its document within all queries.
+            Number of each row's query, and of its pair of query and document.
         """
         rates = log.clicks / log.impressions
         is_few = log.impressions < self.fewest_impressions

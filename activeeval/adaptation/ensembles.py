@@ -165,7 +165,9 @@ def _lightgbm_tree(root: dict[str, Any]) -> tuple[Tree, Floats]:
 def _lightgbm_split(node: dict[str, Any], first_child: int) -> tuple[Any, ...]:
     """Convert one split to the fields of a `Tree`.
 
-    `first_child` is the number of its left child, the right one follows. InputError is raised on a categorical split.
+    These are the feature, the threshold, the numbers of the left and the right child, whether missing values go left,
+    and whether zero counts as missing. `first_child` is the number of the left child, the right one follows. InputError
+    is raised on a categorical split.
     """
     if node["decision_type"] != "<=":
         raise InputError("the base model splits on categories, expected comparisons of numbers")

@@ -63,7 +63,7 @@ class LargestMargins:
 
     def __call__(self, ridge: float) -> WeightChange:
         """Compute the change of the weights for one λ (`ridge`), with the loss averaged over pairs."""
-        bound = 1.0 / (2.0 * self.differences.n_pairs * ridge)
+        bound = 1.0 / (2.0 * self.differences.n_pairs * ridge)  # C, the upper bound of each pair's multiplier
         too_wide = self.differences.columns.size > MOST_SIDE
         n_epochs = self.n_epochs or (_PASSES_ALONE if too_wide else _PASSES)
         multipliers, epoch = self._ascent(bound, n_epochs)
@@ -91,6 +91,7 @@ class LargestMargins:
 
         rows, norms = self.differences.sparse_rows(), self.differences.norms
         random = np.random.default_rng(self.seed)
+        # α and the change of the weights v = Δᵀα, both updated in place by the kernel
         multipliers, moves = np.zeros(self.differences.n_pairs), np.zeros(self.differences.columns.size)
         for epoch in range(1, n_epochs + 1):
             order = random.permutation(multipliers.size)
@@ -159,7 +160,9 @@ class _InteriorPoint:
     def step(self) -> _InteriorPoint:
         """Take one predictor-corrector step (Mehrotra) for: minimize ``|rowsᵀ α|² / 2 − short · α`` over 0 ≤ α ≤ C.
 
-        z and ξ are the multipliers of both bounds; the last field of the result says whether the step had any length.
+        α, z and ξ have shape (n_pairs,); z and ξ are the multipliers of α ≥ 0 and of α ≤ C. The last field of the
+        result says whether the step had any length. The predictor aims at α z = ξ (C − α) = 0; from how far it gets
+        follows the value that the corrector aims at (``goal``).
 
         Raise LinAlgError if the linear system is singular to rounding.
         """

@@ -106,7 +106,7 @@ class Pairwise:
         """
         p_values = np.where(is_comparable, strata.p_values(), 1.0)
         for first, second in np.argwhere(wanted & strata.needs_exact(level) & (p_values < 1)).tolist():
-            pair = np.array([[first], [second]])
+            pair = np.array([[first], [second]])  # rows of the counts; columns are positions, the strata
             shown = self.query.shown
             columns = self.query.main[pair] if at_mains else np.flatnonzero((shown[first] > 0) & (shown[second] > 0))
             p_values[first, second] = exact_p_value(shown[pair, columns], self.query.clicked[pair, columns])

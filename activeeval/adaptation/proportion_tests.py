@@ -65,7 +65,7 @@ class Strata:
         # n: impressions, c: clicks; a stratum without impressions of one of the two contributes 0
         rate = np.divide(clicks, whole, out=np.zeros_like(clicks), where=whole > 0)
         expected = n1 * rate
-        weight, first_share = (
+        weight, first_share = (  # n₁n₂/N and n₁/N
             np.divide(n1 * part, whole, out=np.zeros_like(clicks), where=whole > 0) for part in (n2, 1.0)
         )
         variance = weight * rate * (1 - rate)

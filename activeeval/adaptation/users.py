@@ -221,7 +221,7 @@ def simulate_clicks(
     ranking : Rankings
         The lists shown; p(q) is that of its pool. Queries without a list have no visits.
     attractions : array of float, shape (n_items,)
-        See `UserPopulation.attractions`.
+        Click probability of each item when examined, as from `UserPopulation.attractions`.
     model : ClickModel
         `PositionBased` or `CascadeModel`.
     visits : ListImpressions

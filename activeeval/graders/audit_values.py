@@ -126,7 +126,7 @@ def by_labels(target: Target, on_scale: ScaledGrades) -> float:
     the mean of the answered ones, see `ScaledGrades.completed`. Measures that cannot use a mean (AP, R) are computed on
     lists without the unanswered items.
     """
-    pool, items = target.pool, target.judging_lists()[1]
+    pool, items = target.pool, target.judging_lists()[1]  # the items that affect the measure
     is_graded = on_scale.is_there
     if is_graded[items].all():
         return with_zeros(target, on_scale)
@@ -235,9 +235,9 @@ def _labels(campaign: Campaign, top: int) -> Floats:
 
     NaN for items without a label. Only labels that the estimate of the campaign uses are included.
     """
-    design, taken = campaign.design, campaign.selection
+    design, selection = campaign.design, campaign.selection  # a place is an item in judging order
     inside = np.zeros(design.pool.n_items, dtype=np.bool_)
-    inside[design.order.items[taken.places]] = True
+    inside[design.order.items[selection.places]] = True
     is_open = np.flatnonzero(inside & (design.known < 0))
     labels: SoftLabels = campaign.labels.over(design.known, is_open)
     # the mean of a gain that is 1 for one grade and 0 for others is the probability of this grade

@@ -140,8 +140,8 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
 def _newest(pair: Pair, present: Answers, others: Sequence[_Step]) -> Answers:
     """Find, for each judge of an item, the newest answer in `others` that is later than the current one and differs.
 
-    `present` has the current answers in the receiving step (a sample of a night), by judge; `others` are other steps.
-    Judges without such an answer are left out.
+    `present` has the current answers in the receiving step (a sample of a night), by judge; `others` are the other
+    steps with an answer about the item `pair`. Judges without such an answer are left out.
     """
     newest: Answers = {}
     for source in others:

@@ -185,7 +185,7 @@ def estimate_night(
     segments : Segments or None
         Groups of queries of the watch, if it has some.
     steps : sequence of NightRow
-        The night's own sample, and that of its labels on suspicion if there is one.
+        The night's own sample, and that of its labels on suspicion (further ones as it looks bad) if there is one.
     last, first : str
         Dates of the previous night ("" for the first one) and of the first night.
     """

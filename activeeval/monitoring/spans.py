@@ -28,7 +28,7 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[An
         If the watch has no night of one of these dates.
     """
     settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
-    steps = {of_night[0].night: of_night[0].date for of_night in by_night(nights)}
+    steps = {of_night[0].night: of_night[0].date for of_night in by_night(nights)}  # date -> name of its first sample
     records = {
         date: NightRecord.of(store.watches.payload(name, steps[date]), f"watch {name}, {date}")
         for date in (earlier, later)
@@ -49,6 +49,7 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[An
             n_queries = case.inputs.pool.n_queries
             changes.append(same_lists(later, earlier, each.target.name, settings, n_queries))
             continue
+        # no new items: the labels in hand are weighted by the probabilities with which they were drawn
         design = reread(case.design(settings.method, [each.target]), hand)
         campaign = Campaign(design, key=int(key_of(settings.seed)))
         estimates = {scope: campaign.estimate(scope=scope) for scope in ("pool", "population")}

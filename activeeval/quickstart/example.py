@@ -47,13 +47,14 @@ def write_example(folder: str | Path) -> list[str]:
         The names of all six files.
     """
     pool, rng = generate_pool(N_QUERIES, SEED), np.random.default_rng(SEED)
-    owners, known = pool.pool.item_queries, pool.features[:, : WEIGHTS.size] @ WEIGHTS
+    # query number of each document, and its score by the true weights of the features, to which rankers add noise
+    owners, true_scores = pool.pool.item_queries, pool.features[:, : WEIGHTS.size] @ WEIGHTS
     queries = np.array([f"q{number + 101}" for number in owners.tolist()])
     documents = np.array([f"D{number:05d}" for number in range(owners.size)])
     listed = np.zeros(owners.size, dtype=bool)
     files: dict[str, Callable[[Path], None]] = {}
     for name, noise in NOISES.items():
-        rows, ranks, scores = _best(owners, (known + noise * rng.standard_normal(known.size)).round(4))
+        rows, ranks, scores = _best(owners, (true_scores + noise * rng.standard_normal(true_scores.size)).round(4))
         listed[rows] = True
         files[f"{name}.run"] = partial(write_run, Run(*_ids(queries, documents, rows), scores, ranks, name))
     grader = np.clip(pool.grades + rng.choice(GRADER_ERRORS, owners.size, p=GRADER_SHARES), 0, MAX_GRADE)

@@ -49,9 +49,9 @@ class DrawOptions(TypedDict, total=False):
 def is_blind(case: PreparedCase, targets: Iterable[Target]) -> bool:
     """Check whether nothing is known of the grades of ``case`` (a prepared pool), and a target is one ranking's value.
 
-    That is, every grade counts as equally likely, and at least one target is no difference of two rankings.
-    In this case adaptive depth is off by default: on the generated pool of long lists nDCG@10 had 2.4 times the squared
-    error of planned depths, on four others less than theirs; for two rankings, or with a grade model, no cell lost
+    That is, every grade counts as equally likely, and at least one target is no difference of two rankings. Adaptive
+    depth is then off by default: on the generated pool of long lists nDCG@10 had 2.4 times the squared error of planned
+    depths, on four others less than theirs; for two rankings, or with a grade model, no cell lost
     (benchmarks/results/efficiency.json).
     """
     return case.beliefs.is_uniform and any(target.versus is None for target in targets)

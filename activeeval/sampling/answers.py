@@ -194,7 +194,7 @@ def by_segment(
     members, notes = segments.of(sample.campaign.design.pool)
     answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
     answered = []
-    small: dict[tuple[str, ...], list[str]] = {}
+    small: dict[tuple[str, ...], list[str]] = {}  # segments too small -> questions
     for question in questions:
         read = _by_segment(sample, question.target, members, scope)
         missing = tuple(name for name in members if name not in read)

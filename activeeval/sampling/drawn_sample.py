@@ -277,7 +277,7 @@ class DrawnSample:
         if not measures and not questions and contrasts is None:
             return self.made_for
         chosen = [sampled_measure(text) for text in measures]
-        judging_of([*(target.measure for target in design.targets), *chosen])  # raises where one is of the other
+        judging_of([*(target.measure for target in design.targets), *chosen])  # raises for grades beside comparisons
         if top is not None:
             chosen = [on_scale(measure, top) for measure in chosen]
         chosen = [ending_at(measure, self.depth) for measure in chosen]
@@ -304,7 +304,7 @@ class DrawnSample:
 
     def _of_two(self, measure: SampledMeasure, question: str) -> QuestionTarget:
         """Build the target of a measure and a kind of question; InputError if the sample lacks its ranking."""
-        runs: dict[str, tuple[Rankings, str]] = {}
+        runs: dict[str, tuple[Rankings, str]] = {}  # ranking and name of the first run, and of the other (versus)
         for designed in self.made_for:
             runs["versus" if designed.question == "versus" else "run"] = designed.target.ranking, designed.system
             if designed.target.versus is not None:

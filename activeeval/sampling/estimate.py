@@ -93,7 +93,10 @@ class Estimates:
         return [self._contest(family) for family in families.values()]
 
     def _contest(self, family: Sequence[Place]) -> str:
-        """Write the sentence on the possible winners by one measure, in one segment or all queries."""
+        """Write the sentence on the possible winners by one measure, in one segment or all queries.
+
+        ``family`` has the possible ranks of each system by it.
+        """
         first = family[0]
         pairs = [answer.finding for answer in self.answers if answer.shared and answer.segment == first.segment]
         pairs = [finding for finding in pairs if finding.measure == first.measure]

@@ -115,6 +115,7 @@ def plan_sample(
     planned = _planned(case, names, methods or (default,), targets, how)
     for name in shown_methods[1:]:
         _check_pays(case, planner, find_method(name), budgets, is_named=name in methods)
+    # for each target: forecasts by name of the method, then the budgets to show by method, then rows of the table
     forecasts = _rescaled(names, list(map(planner.rehearsed, planned)), lessons)
     titles = [name_of(case, question) for question in questions_asked]
     needed = {} if budgets else {goal: needed_for(goal, forecasts, default, titles) for goal in goals}
@@ -272,7 +273,7 @@ def _check_pays(
     least = planner.least(method)
     for budget in budgets:
         amount = case.for_people(budget, *planner.targets)
-        if amount < least * (1 - 1e-9):
+        if amount < least * (1 - 1e-9):  # smaller by more than rounding
             refusal = case.refused(budget, BudgetError("", budget=amount, needed=least), *planner.targets)
             if is_named:
                 refusal.args = (f"{method.name}: {refusal}",)

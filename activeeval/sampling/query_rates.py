@@ -77,8 +77,14 @@ def rates_of(
 
     Parameters
     ----------
+    choices : Choices
+        Files and options from which the pool is prepared.
+    measure : str
+        Name of the measure, as "DCG@10".
     method : str or None
         By default the best one for the measure among those that stay unbiased under a bad grade model.
+    budget : Budget
+        Number of judgments, or share of judging everything.
     """
     check_fits([measure], [method] if method else [])
     case = case_for(choices, [measure], use_labels=False, most_systems=2, say=say, progress=progress)

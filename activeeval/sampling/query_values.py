@@ -146,7 +146,10 @@ def _moves(target: Target, grades: NDArray[Any], query: int) -> str:
 
 
 def values_of_sample(campaign: Campaign, target: Target) -> QueryValues:
-    """Compute the values of both rankings of a difference on the judged queries, from their judged documents."""
+    """Compute the values of both rankings of a difference on the judged queries, from their judged documents.
+
+    Queries are weighted by their probability p over that of being in the sample.
+    """
     queries, weights, labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target)
     whole = values_by_judgments(target, labels)
     return QueryValues(

@@ -160,15 +160,15 @@ def round_answers(
         estimate = read_together(
             campaigns, [of_sample[k].target for of_sample in by_sample], scope, is_campaign=is_campaign
         )
-        estimate, end = with_machines(samples, estimate), estimate.interval(confidence)
+        estimate, interval = with_machines(samples, estimate), estimate.interval(confidence)
         answers.append(
             SampleAnswer(
                 question=question.question,
                 target=question.target,
                 estimate=estimate,
-                interval=end,
+                interval=interval,
                 p_value=estimate.p_value,
-                half_width_at_end=(end.high - end.low) / 2,  # everything is judged
+                half_width_at_end=(interval.high - interval.low) / 2,  # the present one: everything is judged
                 system=question.system,
                 versus=question.versus,
             )

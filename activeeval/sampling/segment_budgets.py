@@ -285,7 +285,7 @@ class _SegmentQuestions:
     def unreachable(self, which: int, forecast: Forecast) -> InputError:
         """Build the error for a half-width that judging everything does not reach.
 
-        ``which`` is the index of the part (a question in a segment or all queries), ``forecast`` its precision.
+        ``which`` is the index of the part (segment or None, and question), ``forecast`` its expected precision.
         """
         (name, part), goal = self.parts[which], self.wanted[which]
         least = forecast.all_judged.half_width(goal.scope, goal.confidence)

@@ -138,8 +138,10 @@ def _bounds(
 ) -> UnjudgedBounds:
     """Bound the value of the ``run``-th run by one measure, given its unjudged documents.
 
-    ``top`` is the largest grade; ``probs`` are the grade probabilities of `_as_believed` (None without lists), and
-    ``budgets`` numbers of further labels to predict the precision of, () for `SHARES` of the unjudged documents.
+    ``top`` is the largest grade, ``case`` the run's prepared lists (None if it has none). ``probs`` are grade
+    probabilities by value of the query factor, shape (n_nodes, n_items, n_grades), and the weights of these values,
+    shape (n_queries, n_nodes). ``budgets`` are numbers of further labels to predict the precision of, () for `SHARES`
+    of the unjudged documents.
     """
     pool, ranking = tables.pool, tables.rankings[run]
     counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items

@@ -122,8 +122,8 @@ def _chain_moments(k: int, n_replaced: int, transitive: bool) -> tuple[Floats, F
     comparisons_a_step = 1 + k * max(1, k.bit_length()) * (k if transitive else 1)
     n_chains = int(np.clip(_STEPS / (comparisons_a_step * (n_replaced + 1)), _FEWEST, _MOST))
     random = np.random.default_rng((_SEED, k, n_replaced))
-    orders = random.permuted(np.tile(np.arange(k), (n_chains, 1)), axis=1)
-    ranks = random.integers(k, size=(n_chains, n_replaced))
+    orders = random.permuted(np.tile(np.arange(k), (n_chains, 1)), axis=1)  # in which the first k items arrive
+    ranks = random.integers(k, size=(n_chains, n_replaced))  # of each new item among the k best
     counts = np.empty((n_chains, n_replaced + 1), dtype=np.int64)
     chain_comparisons(orders, ranks, transitive, counts)
     return np.mean(counts, axis=0, dtype=np.float64), np.mean(counts**2, axis=0, dtype=np.float64)

@@ -118,7 +118,7 @@ class TopKLabelling:
         Parameters
         ----------
         answers : iterable of PairAnswer or Discard
-            As in `answers`.
+            All events in order, as the attribute `answers` has them.
         **options
             Options of the labelling; with ``order=labelling.arrival`` the seed only affects repeats.
         """

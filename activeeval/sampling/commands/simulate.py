@@ -89,6 +89,7 @@ def _say_of_budgets(trial: Trial) -> None:
     names = [name for name, design in trial.designs.items() if design.scheme.interval(interval) != interval]
     if names and trial.contest is None:
         output.say(f"draws with replacement keep their t intervals: {', '.join(names)}")
+    # if no budget is left, the last refusal is raised as the error
     for name, refusal in trial.left_out[: None if trial.budgets else -1]:
         output.say(f"{trial.measure}, {name}: {complaint(refusal)}; left out")
     if trial.contest is None and trial.budgets:
