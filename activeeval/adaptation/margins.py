@@ -151,7 +151,10 @@ class _InteriorPoint:
 
     @classmethod
     def of(cls, differences: Differences, short: Floats, bound: float) -> _InteriorPoint:
-        """Build the starting point: α at the middle of its bounds, z and ξ positive."""
+        """Build the starting point: α at the middle of its bounds, z and ξ positive.
+
+        `short`, shape (n_pairs,), is the margin that the weight change must add to each pair, `bound` is C.
+        """
         alpha = np.full(differences.n_pairs, bound / 2)
         lack = differences.rows @ (differences.rows.T @ alpha) - short
         slack = max(float(np.abs(lack).mean()), 1.0)

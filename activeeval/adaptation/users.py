@@ -51,7 +51,7 @@ class PositionBased:
     eta: float = 1.0
 
     def __post_init__(self) -> None:
-        """Validate eta."""
+        """Raise InputError unless eta, the exponent of the position, is a finite number from 0 on."""
         _check_range(self.eta, "eta", 0.0, np.inf)
 
     def click_probs(self, attractions: ArrayLike) -> Floats:
@@ -78,7 +78,7 @@ class CascadeModel:
     after_skip: float = 1.0
 
     def __post_init__(self) -> None:
-        """Validate the probabilities."""
+        """Raise InputError unless the probabilities of going on are from 0 to 1."""
         for name in ("after_click", "after_skip"):
             _check_range(getattr(self, name), name, 0.0, 1.0)
 
@@ -126,7 +126,7 @@ class UserPopulation:
     most: float = 0.8
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
+        """Raise InputError at the first parameter that is out of range."""
         for column, shift in self.shifts.items():
             whole_number(column, "a column of features", 0)
             _check_range(shift, f"the shift of feature {column}", -np.inf, np.inf)
@@ -201,7 +201,7 @@ class ListImpressions:
     n_orders: int = 100
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
+        """Raise InputError at the first parameter that is out of range."""
         _check_range(self.n_visits, "n_visits", 0.0, 1e15)
         _check_range(self.shuffled, "shuffled", 0.0, 1.0)
         for name in ("depth", "n_orders"):

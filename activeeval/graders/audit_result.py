@@ -60,7 +60,10 @@ class AuditResult(PrintableResult):
 
 
 def audited_of(audited: Audit, frame_kind: str = "") -> AuditResult:
-    """Convert an audit to a result, and issue its cautions as Python warnings; `frame_kind` as in `AuditResult`."""
+    """Convert an audit to a result, and issue its cautions as Python warnings.
+
+    `frame_kind` is the library of the input frames, "" if there were none.
+    """
     named = [(answer.title, answer.estimate.cautions) for answer in audited.answers]
     warn_of([*named, *((grader.grader, tuple(grader.cautions)) for grader in audited.graders)])
     return AuditResult(audited=audited, frame_kind=frame_kind)

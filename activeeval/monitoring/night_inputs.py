@@ -284,7 +284,7 @@ def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
 
 
 def _digest(text: Mapping[str, str]) -> int:
-    """Compute a digest of a text's fields, a positive 64-bit integer (0 stands for an unknown text)."""
+    """Compute a digest of a text's fields: a 64-bit integer with its lowest bit set; 0 stands for an unknown text."""
     words = "\0".join(f"{name}\0{text[name]}" for name in sorted(text))
     return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") | 1
 

@@ -46,7 +46,10 @@ class PlanRequest(PlanFields):
         return self.methods[0] if self.methods else None
 
     def check_left_out(self, names: Sequence[str], problem: str) -> None:
-        """Raise ChoiceError if one of the fields ``names`` is set; its text ``problem`` has a ``{}`` for the name."""
+        """Raise ChoiceError if one of the fields ``names`` is set; ``problem`` is its text, with a ``{}`` for the name.
+
+        ``beside`` has names of options that are no fields, such as plot.
+        """
         for name in names:
             if name in self.beside or getattr(self, name, None) not in (None, (), []):
                 raise ChoiceError(problem.format(f"`{name}`"), field=name)

@@ -99,7 +99,7 @@ class Plan(PrintableResult):
 
     @property
     def _widest(self) -> tuple[float, float | None, float | None]:
-        """Largest predicted half-width over all questions, with the range of 80 % of samples."""
+        """Largest predicted half-width over all questions, and the ends of the range with that of 80 % of samples."""
         rows = [row.prospect for plan in self.sample.questions for row in plan.chosen]
         widest = max(rows, key=lambda prospect: prospect.half_width(self.scope, self.confidence))
         return (widest.half_width(self.scope, self.confidence), *widest.known_half_widths(self.scope, self.confidence))

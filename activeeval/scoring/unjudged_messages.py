@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from activeeval.report.answer_sentences import definitions, short_name
 from activeeval.report.numbers import agreeing, counted, number, places_of
 
-
-class UnjudgedFigures(Protocol):
-    """Possible values of a run with unjudged documents, see `activeeval.scoring.unjudged.UnjudgedBounds`."""
-
-    @property
-    def run(self) -> str: ...
-    @property
-    def measure(self) -> str: ...
-    @property
-    def definition(self) -> str: ...
-    @property
-    def n_queries(self) -> int: ...
-    @property
-    def n_unjudged(self) -> int: ...
-    @property
-    def n_counted(self) -> int: ...
-    @property
-    def irrelevant(self) -> float: ...
-    @property
-    def expected(self) -> float: ...
-    @property
-    def at_best(self) -> float | None: ...
-    @property
-    def more(self) -> tuple[tuple[int, float], ...]: ...
+if TYPE_CHECKING:
+    from activeeval.scoring.unjudged import UnjudgedBounds
 
 
-def bounds_sentence(bounds: UnjudgedFigures) -> str:
-    """Write one sentence on the possible values of a run with unjudged documents."""
+def bounds_sentence(bounds: UnjudgedBounds) -> str:
+    """Write one sentence on the possible values of a run by a measure, given its unjudged documents."""
     value = f"{bounds.run}: {bounds.measure} is {bounds.irrelevant:.4g}"
     items = counted(bounds.n_counted, "item")
     if not bounds.n_unjudged:
@@ -47,7 +25,7 @@ def bounds_sentence(bounds: UnjudgedFigures) -> str:
     return f"{value} {few}, {bounds.expected:.4g} as the model expects{best}{'; ' if more else ''}{more}."
 
 
-def bounds_table(all_bounds: Sequence[UnjudgedFigures]) -> list[dict[str, str]]:
+def bounds_table(all_bounds: Sequence[UnjudgedBounds]) -> list[dict[str, str]]:
     """Format a row of text for each run and measure."""
     rows = []
     for bounds in all_bounds:
@@ -59,7 +37,7 @@ def bounds_table(all_bounds: Sequence[UnjudgedFigures]) -> list[dict[str, str]]:
     return [{name: row.get(name, "") for name in names} for row in rows]
 
 
-def bounds_meaning(all_bounds: Sequence[UnjudgedFigures]) -> str:
+def bounds_meaning(all_bounds: Sequence[UnjudgedBounds]) -> str:
     """Write the footnote that defines the measures and numbers of a table."""
     parts = [*definitions((bounds.measure, bounds.definition) for bounds in all_bounds)]
     parts.append(f"Means over {counted(all_bounds[0].n_queries, 'judged query')}.")
