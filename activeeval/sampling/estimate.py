@@ -298,7 +298,7 @@ def answer_row(answer: SampleAnswer, kind: str, progress: Progress) -> dict[str,
 
 
 def _rank_row(place: Place, confidence: float) -> dict[str, Cell]:
-    """Build the row of a system's possible ranks."""
+    """Build the row of a system's possible ranks by a measure: ``rank_from`` is the best, ``rank_to`` the worst."""
     named: dict[str, Cell] = {"measure": place.measure, "question": "rank", "system": place.system}
     named |= {} if place.segment is None else {"segment": place.segment}
     ranks = {"rank_from": place.ranks[0], "rank_to": place.ranks[1]}

@@ -42,7 +42,7 @@ class KnownOrder:
     def copy(self) -> Self:
         """Return an independent copy."""
         twin = type(self)([])
-        twin._place = self._place
+        twin._place = self._place  # never changes, so that both share it
         for name in ("_answers", "_times", "_sides", "_better", "_worse"):
             setattr(twin, name, getattr(self, name).copy())
         return twin

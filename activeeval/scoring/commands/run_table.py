@@ -106,7 +106,7 @@ def _note(scored: RunTable, versus: bool) -> str:
 
 
 def _versus_rows(scored: RunTable) -> list[dict[str, str]]:
-    """Build a row of two runs for each measure."""
+    """Build a row for each measure that compares two runs; names are shortened until the table fits its width."""
     from activeeval.report.answer_sentences import fitting
 
     return fitting(lambda longest: [_versus_row(runs, scored.baseline, longest) for runs in scored.by_measure])

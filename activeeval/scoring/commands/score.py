@@ -242,7 +242,10 @@ def _files_apart(
 
 
 def _check_of_several(paths: Sequence[str], names: Sequence[str], *, is_of_difference: bool) -> None:
-    """Raise UsageError for options of differences with one run, or names that do not fit the runs."""
+    """Raise UsageError for options of differences with one run, or names that do not fit the runs.
+
+    ``is_of_difference`` says that --test, --correction or --baseline was given; ``names`` are those of --name.
+    """
     if len(paths) == 1 and is_of_difference:
         raise click.UsageError("--test, --correction and --baseline are for differences: give --run or --versus too")
     if names and (len(names) != len(paths) or len(set(names)) < len(names)):
