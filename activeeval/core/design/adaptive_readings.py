@@ -67,7 +67,7 @@ class AdaptiveReading(PrefixReading):
         """Least sampling rate of the places of each query whose labels are requested, shape (n_queries,).
 
         It is 0 where labels have not determined all rates yet, and infinite if no place matters. A place is an item in
-        the judging order of its query.
+        the judging order of its query; dead places, whose labels can no longer change a value, do not count.
         """
         order, least = self.order, np.full(self.order.n_queries, np.inf)
         counts = (self.unseen.order.place_rates > 0) & ~np.asarray(order.dead)
@@ -98,21 +98,24 @@ class AdaptiveReading(PrefixReading):
         order, terms = self.order, self.target.terms(self.beliefs.max_grade + 1)
         merged = self.unseen._all_labels(labels)
         lowest = int(np.argmin(terms.values))
+        # dead places, whose labels can no longer change a value, count as unlabeled: they were not judged
         is_dead = np.asarray(order.dead) & (self.unseen.order.place_rates > 0)
         seen = _with(merged, order.items[is_dead], -1)
+        # steps of the control regressor (a regressor of mean 0), accumulated up to each place
         drift = self.lowest - self.predictions[order.place_queries]
         if not terms.is_exact:
             is_tail = (order.numbers >= self.tails[order.place_queries]) & (self.unseen.order.place_rates > 0)
             drift = drift + self._tail_drift(_with(merged, order.items[is_tail], lowest))
         if self.beliefs.refit is not None and not terms.is_exact:
             return AdaptiveJudge(self, RefittedJudge(self, seen, drift))
-        f = expectations_of(self.target, self.beliefs, order.offsets, order.items, seen)[1]
+        expected = expectations_of(self.target, self.beliefs, order.offsets, order.items, seen)[1]
+        # a query with dead places has its final value from its last living place on: no step of it is left to chance
         values = self.target.values(_with(seen, np.flatnonzero(seen.grades < 0), lowest))
-        f = np.where(np.asarray(order.dead), values[order.place_queries], f)
+        expected = np.where(np.asarray(order.dead), values[order.place_queries], expected)
         last = order.offsets[:-1] + self.living - 1
         stopped = np.unique(order.place_queries[is_dead])
-        f[last[stopped]] = values[stopped]
-        judge = PrefixJudge(self, f, drift)
+        expected[last[stopped]] = values[stopped]
+        judge = PrefixJudge(self, expected, drift)
         return judge if terms.is_exact else AdaptiveJudge(self, judge)
 
     def _tail_drift(self, labels: SoftLabels) -> Floats:
@@ -123,8 +126,8 @@ class AdaptiveReading(PrefixReading):
 
             Σ_{k > H} e_k / G_k − 1[H judged] / G_H Σ_{k > H} e_k,
 
-        with G_k the probability of judging place k and e_k the steps of the expected value f if all items after H had
-        the lowest grade. Its mean is 0 given the labels, whatever they are, and its value is known from the judged
+        with G_k the probability of judging place k and e_k the steps of the query's expected value if all items after H
+        had the lowest grade. Its mean is 0 given the labels, whatever they are, and its value is known from the judged
         places. The result is the steps accumulated up to each place.
 
         h also contains what planned depths have: the steps if all grades were the lowest. Without the tail's part,
@@ -132,12 +135,12 @@ class AdaptiveReading(PrefixReading):
         excerpt and 2.2 times on the generated pool; with it, 1.03 times on the former.
         """
         order = self.order
-        f = expectations_of(self.target, self.beliefs, order.offsets, order.items, labels)[1]
+        expected = expectations_of(self.target, self.beliefs, order.offsets, order.items, labels)[1]
         ends = np.zeros(order.n_queries)
-        is_any = np.diff(order.offsets) > 0
-        ends[is_any] = f[order.offsets[1:][is_any] - 1]
+        has_any = np.diff(order.offsets) > 0
+        ends[has_any] = expected[order.offsets[1:][has_any] - 1]
         tails = self.tails[order.place_queries]
-        return np.where((tails > 0) & (order.numbers >= tails - 1), f - ends[order.place_queries], 0.0)
+        return np.where((tails > 0) & (order.numbers >= tails - 1), expected - ends[order.place_queries], 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,16 +51,11 @@ _LEAST_LIKELIHOOD = 1e-12
 
 
 class Refit(Protocol):
-    """Interface of a model that learns from the labels of a sample, as `activeeval.core.grade_models.refit.ValueRefit`.
-
-    Attributes
-    ----------
-    folds : ndarray of int64, shape (n_items,)
-        Fold of each item's query: predictions for a query use labels of other folds only.
-    """
+    """Interface of a model that learns from the labels of a sample, as `activeeval.core.grade_models.refit.ValueRefit`."""
 
     @property
-    def folds(self) -> Ints: ...
+    def folds(self) -> Ints:
+        """Fold of each item's query, shape (n_items,): predictions for a query use labels of other folds only."""
 
     def after(self, items: Ints, grades: Ints) -> tuple[Floats, Ints]:
         """Compute grade probabilities (n_rows, n_grades) from labels, and the row of each item among them (n_items,).
@@ -161,13 +156,13 @@ class GradeProbs:
         ----------
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
         node_weights : array of float, shape (n_nodes,), optional
-            Weights of the nodes of ``grade_probs``.
+            Weights of the nodes of ``grade_probs`` (values of a random effect shared by a query's items).
         factor : Factor, optional
-            Alternative to nodes: builds them from ``grade_probs`` (n_items, n_grades).
+            This random effect: builds the nodes from ``grade_probs`` (n_items, n_grades).
         known : array of int, shape (n_items,), optional
             Known grades, −1 for unknown.
         extra_probs : sequence of arrays, each of shape (n_items, n_grades)
-            Predictions of other models; see the attribute.
+            Predictions of other models, used only as regressors of fitted estimates.
         refit : callable, optional
             For a model with one node: builds the model that learns from the labels of the sample.
 
@@ -221,13 +216,15 @@ class GradeProbs:
     def after(self, items: Ints, grades: Ints, model: Callable[[GradeProbs], GradeProbs]) -> GradeProbs:
         """Update the model with labels of some items through `refit`; the result does not learn further.
 
+        A query's new probabilities follow from labels of other queries only.
+
         Parameters
         ----------
         items, grades : ndarray of int64, shape (n,)
             Labeled items, as indices, and their grades.
         model : callable
-            Transformation of a model to apply, as `defended`. It is called on the distinct rows only, which are far
-            fewer than the items.
+            Transformation of a model to apply, as `defended`, which adds nodes with lower and higher grades. It is
+            called on the distinct rows of probabilities only, which are far fewer than the items.
         """
         assert self.refit is not None
         rows, row_of_item = self.refit.after(items, grades)
@@ -245,7 +242,7 @@ class GradeProbs:
 
     def blind(self) -> GradeProbs:
         """Return the model with all grades equally likely and the same dependence between items of a query."""
-        even, nodes = self._blindly
+        even, nodes = self._uniform_probs_and_nodes
         prior = self.model_prior
         weights = informed_weights(self.query_offsets, nodes, prior, self.known)
         return replace(self, grade_probs=even, nodes=nodes, prior=prior, weights=weights, refit=None)
@@ -256,7 +253,7 @@ class GradeProbs:
         return self.node_weights if self.factor is None else self.factor.node_weights
 
     @property
-    def _blindly(self) -> tuple[NDArray[np.float32], Floats]:
+    def _uniform_probs_and_nodes(self) -> tuple[NDArray[np.float32], Floats]:
         """Equal probabilities of all grades, shaped as `grade_probs`, and their nodes (n_nodes, n_items, n_grades)."""
         even = np.full(self.grade_probs.shape, 1.0 / self.grade_probs.shape[-1], dtype=np.float32)
         return even, nodes_of(even, self.factor)
@@ -274,8 +271,9 @@ class GradeProbs:
         parts: list[Floats] = [plain]
         shares: tuple[float, ...] = (1.0,)
         if self.refit is not None:
-            of_turned = nodes_of(turned_probs(self.grade_probs), self.factor)
-            parts, shares = [plain, self._blindly[1], of_turned], MACHINE_SHARES
+            reversed_nodes = nodes_of(turned_probs(self.grade_probs), self.factor)
+            _, uniform_nodes = self._uniform_probs_and_nodes
+            parts, shares = [plain, uniform_nodes, reversed_nodes], MACHINE_SHARES
         nodes = np.concatenate((*parts, shifted_probs(np.tensordot(self.prior, plain, 1))))
         of_plain = [self.prior * (1 - SHARE) * share for share in shares]
         weights = np.concatenate((*of_plain, np.full(len(SHIFTS), SHARE / len(SHIFTS))))
@@ -317,12 +315,12 @@ class GradeProbs:
 
         Used after labels have shown the direction of the grader's values.
         """
-        machine, _, turned = self._parts
-        is_other = np.delete(np.arange(self.prior.size), turned)
+        of_grader, _, of_reversed = self._parts
+        is_kept = np.delete(np.arange(self.prior.size), of_reversed)
         weights, prior = self.weights.copy(), self.prior.copy()
-        weights[:, machine] += weights[:, turned]
-        prior[machine] += prior[turned]
-        return replace(self, nodes=self.nodes[is_other], prior=prior[is_other], weights=weights[:, is_other])
+        weights[:, of_grader] += weights[:, of_reversed]
+        prior[of_grader] += prior[of_reversed]
+        return replace(self, nodes=self.nodes[is_kept], prior=prior[is_kept], weights=weights[:, is_kept])
 
     @property
     def _parts(self) -> list[slice]:
@@ -341,7 +339,7 @@ class GradeProbs:
     def expected_grades(self) -> tuple[Floats, Floats]:
         """Compute mean and variance of every item's grade before the sample is judged, shape (n_items,) each.
 
-        Nodes that `defended` added are not used.
+        Nodes (sets of grade probabilities with a weight) that `defended` added are not used.
         """
         nodes = nodes_of(self.grade_probs, self.factor)
         prior = self.model_prior

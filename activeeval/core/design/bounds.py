@@ -227,7 +227,7 @@ class _Dual:
         return of_queries, rates
 
     def _fresh(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Compute the optimal rates p sqrt(variance / cost) without floors, for weighted targets.
+        """Compute the optimal rates p sqrt(variance / cost) for weighted targets, without earlier samples.
 
         Returns those of queries, (n_queries,), and of wanted places (items in judging order), (n_wanted_places,).
         """
@@ -238,7 +238,11 @@ class _Dual:
         return p * ratios.of_query, p[places.open_queries] * ratios.of_open
 
     def at(self, weights: Floats) -> _Point:
-        """Compute the optimal probabilities, and their variances and cost, for multipliers ``weights`` (n_targets,)."""
+        """Compute the optimal probabilities, and their variances and cost, for multipliers ``weights`` (n_targets,).
+
+        The probabilities are those of opening each query, ``turned_to``, and of judging each wanted place (an item whose
+        unknown label can change a value), ``judged``.
+        """
         places = self.design_input.places
         turned_to, judged = (np.minimum(1.0, rates) for rates in self.rates(weights))
         if not self.design_input.stage.is_nested:
@@ -279,7 +283,11 @@ class _Dual:
         return None
 
     def _curvature(self, point: _Point) -> Floats:
-        """Compute the negative second derivatives of D, shape (n_targets, n_targets), plus a small diagonal damping."""
+        """Compute the negative second derivatives of D, shape (n_targets, n_targets), plus a small diagonal damping.
+
+        D is the dual function, the cost plus the weighted excess of the variances over their bounds. It is a sum over
+        blocks, sets of query openings and places (items in judging order) that share a rate.
+        """
         rates, n = self.rates(point.weights), self.of_query.shape[1]
         of_queries, of_places = self._blocks(*rates)
         n_blocks = n + rates[1].size

@@ -154,8 +154,8 @@ class CarriedScheme(Scheme):
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
         """Draw the sample of a key (its seed); a unit is a query with its sampled items that have no label yet."""
-        numbers = numbers_of(order, key, self.versions)
-        has_come = numbers < order.place_rates
+        numbers = numbers_of(order, key, self.versions)  # permanent random numbers, one for each place
+        has_come = numbers < order.place_rates  # the rates of this order are probabilities
         requested = np.flatnonzero(has_come & ~self.is_settled[order.items])
         owners = order.place_queries[requested]
         queries, starts = np.unique(owners, return_index=True)

@@ -240,7 +240,7 @@ class Design:
         Parameters
         ----------
         budget : float
-            In mean items of the pool: without overheads a number of judgments.
+            In mean items (the mean item of the pool costs 1): without overheads a number of judgments.
         blocks : sequence of float, optional
             Cumulated budgets, ascending, at which the sample may be read early. By default quarters of the
             budget that pay for the most expensive unit.
@@ -262,7 +262,7 @@ class Design:
     def in_blocks(self, ends: Sequence[float]) -> Design:
         """Return the design with blocks that end at these cumulated budgets; the last may be below its own budget.
 
-        A block that does not pay for the most expensive unit is left out; the last one is raised to its cost instead.
+        The sample can be read at a block's end. Those that do not pay for the dearest unit are left out, the last raised.
         """
         dearest = float(self.order.dearest_units.max(initial=0.0))
         paid = [end for end in ends[:-1] if end >= dearest]
@@ -270,7 +270,7 @@ class Design:
         return replace(self, blocks=(*paid, end), planned=end)
 
     def topped_up(self, more: float) -> Design:
-        """Return the design with ``more`` mean items of budget: the same sample plus one more block.
+        """Return the design with ``more`` budget, in mean items (the mean item costs 1): one more block of the sample.
 
         Raises
         ------

@@ -72,11 +72,12 @@ def expectations_of(
         Expected value of each query before any label; expected value of its query after the label of each place.
     """
     f, f0 = np.zeros(items.size), np.zeros(offsets.size - 1)
-    no_hashes, no_samples = np.empty(0, np.uint64), np.empty(0, np.int64)
+    # empty arrays: labels are not simulated
+    no_hashes, no_samples, no_spread = np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0)
     terms = target.terms(beliefs.max_grade + 1)
     codes, values = SoftLabels.of(labels).coded(terms.values)
     arrays = walked(target, replace(terms, values=values), beliefs, offsets, items)
     blocks = [(0, f0.size)] if queries is None else [(q, q + 1) for q in queries.tolist()]
     for block in blocks:
-        sequential_values.reveal(*(*arrays, block, depths, codes, no_hashes, no_samples, f0, f, np.empty(0)))
+        sequential_values.reveal(*(*arrays, block, depths, codes, no_hashes, no_samples, f0, f, no_spread))
     return f0, f

@@ -85,6 +85,8 @@ class History:
 
         Parameters
         ----------
+        order : Order
+            The places (items in the judging order of their query) with their planned rates.
         weights : sequence of float
             Weight ω of each target; may be empty for a single target.
         beliefs : GradeProbs
@@ -137,6 +139,8 @@ class History:
 
         Parameters
         ----------
+        seen : LabelsSoFar
+            The order as planned, and the labels so far: those of a query's first places.
         fixed : ndarray, shape (n_places,), optional
             Rates that are fixed already and do not change with labels; 0 for others.
 
@@ -149,6 +153,7 @@ class History:
         """
         order = seen.order
         left, shares, stops = self._left(seen)
+        # variance that the labels leave, relative to the plan
         ratios = np.divide(left, self.planned, out=np.ones_like(left), where=self.planned > 0)
         fixed = np.zeros(order.items.size) if fixed is None else fixed
         place_rates, living = np.empty(order.items.size), np.empty(order.n_queries, dtype=np.int64)
@@ -260,4 +265,5 @@ def _weights_of(target: Target, weight: float) -> Floats:
     p, within = target.pool.query_probs, target.within
     if within is None:
         return np.full(p.size, float(weight))
+    # the probability of a query within the segment is p over that of the segment; variances have its square
     return np.where(within, weight / float(p[within].sum()) ** 2, 0.0)

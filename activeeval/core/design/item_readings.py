@@ -89,7 +89,7 @@ class ItemReading(Reading):
         return np.ascontiguousarray(of_models)
 
     @cached_property
-    def word(self) -> Floats:
+    def node_records(self) -> Floats:
         """The model's record of each place at each node of the query factor, shape (n_places, 3, n_nodes).
 
         The query factor is a random effect shared by a query's items; a node is one of its discrete values. The three
@@ -98,10 +98,10 @@ class ItemReading(Reading):
         of its query.
         """
         nodes = self.beliefs.nodes
-        word = np.ones((self.order.items.size, 3, len(nodes)))
-        word[:, item_kernel.MEAN] = (nodes @ self.gains)[:, self.order.items].T
-        item_kernel.running_sums(self.order.offsets, self.open_contrast, word)
-        return word
+        records = np.ones((self.order.items.size, 3, len(nodes)))
+        records[:, item_kernel.MEAN] = (nodes @ self.gains)[:, self.order.items].T
+        item_kernel.running_sums(self.order.offsets, self.open_contrast, records)
+        return records
 
     def judge(self, labels: LabelsLike) -> ReadingJudge:
         """Build the object that computes, from these labels, what estimators need of judged items.
@@ -112,12 +112,12 @@ class ItemReading(Reading):
         # an item that cannot be judged has gain NaN: the kernel uses the model's expectation
         gains = merged.values(self.gains)[items]
         if not self.learns:
-            return ItemJudge(self, gains, self.word)
-        word = self.word.copy()
+            return ItemJudge(self, gains, self.node_records)
+        records = self.node_records.copy()
         likelihoods = self.beliefs.nodes[:, items, np.maximum(merged.grades[items], 0)].T
         likelihoods[np.isin(items, merged.items)] = 0.0  # if judges disagree, nodes keep their relative weights
-        word[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
-        return ItemJudge(self, gains, word)
+        records[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
+        return ItemJudge(self, gains, records)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +128,13 @@ class ItemJudge(ReadingJudge):
     ----------
     gains : ndarray, shape (n_places,)
         Gains of the labels; NaN for an item that cannot be judged.
-    word : ndarray, shape (n_places, 3, n_nodes)
-        The model's expectations and likelihoods by place and node of the query factor; see `ItemReading.word`.
+    node_records : ndarray, shape (n_places, 3, n_nodes)
+        The model's expectations and likelihoods by place and node of the query factor; see `ItemReading.node_records`.
     """
 
     reading: ItemReading
     gains: Floats
-    word: Floats
+    node_records: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
         """Compute what estimators need of each query of a selection (the judged items).
@@ -145,7 +145,7 @@ class ItemJudge(ReadingJudge):
         width = 1 + reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         labels = (order.offsets, reading.open_contrast, self.gains)
-        model = (self.word, sealed(reading.beliefs.weights), reading.extra_means)
+        model = (self.node_records, sealed(reading.beliefs.weights), reading.extra_means)
         item_kernel.observe_items(*labels, *model, *taken_of(order, selection), totals, within)
         self._expect_missing(selection, totals[:, 0])
         return JudgedTotals(totals=totals, within=within)

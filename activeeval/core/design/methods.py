@@ -101,17 +101,10 @@ class Method:
         return isinstance(self.stage, Depth)
 
     def looking(self, looks: str) -> Method:
-        """Return the method with the given schedule of adaptive depth.
+        """Return the method with the given schedule of adaptive depth; InputError if it does not judge to depths.
 
-        Parameters
-        ----------
-        looks : {"each", "3", "1", "off"}
-            Labels after which a query's depth is planned again: `activeeval.core.design.histories.LOOKS`.
-
-        Raises
-        ------
-        InputError
-            If the method does not judge to depths.
+        ``looks`` is after which labels of a query its depth is planned again: "each"; "3", the first, the third and the
+        last ranked item; "1", the last ranked item; "off", none.
         """
         if check_looks(looks) == self.looks:
             return self
@@ -150,7 +143,11 @@ class Method:
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades), optional
             The grade model; required by every method that uses one and does not ignore it.
         budget : float, optional
-            In mean items (the pool's mean item costs 1); see `Design.with_budget`, as for ``blocks``, ``expected``.
+            In mean items (the pool's mean item costs 1).
+        blocks : sequence of float, optional
+            Cumulated budgets, ascending, at which the sample may be read early; by default quarters of the budget.
+        expected : bool
+            For draws with replacement only: the budget is met on average, instead of never exceeded.
         weights : sequence of float or "minimax", optional
             Of each target. By default 1 over the variance of a design for it alone, so that all lose equal shares.
             "minimax" minimizes the largest loss of a target against a design for it alone.
@@ -179,9 +176,8 @@ class Method:
         """
         targets = checked_targets(targets)
         if beside and self.looks != "off":
-            raise InputError(
-                "adaptive depth does not support further targets or segments: `adaptive_depth` must be off"
-            )
+            problem = "adaptive depth does not support further targets or segments"
+            raise InputError(f"{problem}: `adaptive_depth` must be off")
         design_input = self.design_input([*targets, *beside], grade_probs, **model)
         omega = design_input.target_weights(weights)
         order, scheme = self.ordered(design_input, omega, defensive_share)
@@ -195,10 +191,13 @@ class Method:
         weights: Sequence[float] | Literal["minimax"] | None = None,
         defensive_share: float | None = None,
     ) -> tuple[Order, Scheme]:
-        """Build the order (items in judging order, with sampling rates) and the sampling scheme of a pool."""
-        share = closed_share(
-            self.defensive_share if defensive_share is None else defensive_share, "the defensive share"
-        )
+        """Build the order (items in judging order, with sampling rates) and the sampling scheme of a pool.
+
+        ``weights`` are those of the targets, by default for equal losses. ``defensive_share`` is the share of sampling
+        that follows the query probabilities instead of the model, by default the method's.
+        """
+        share = self.defensive_share if defensive_share is None else defensive_share
+        share = closed_share(share, "the defensive share")
         p = design_input.places.pool.query_probs
         rates = self.rates(design_input, design_input.target_weights(weights))
         sums = RateSums.of(design_input.places, rates.ratios, p)
@@ -215,7 +214,8 @@ class Method:
     ) -> DesignInput:
         """Prepare a pool, or a part of one: known grades, grade model and places (items in judging order).
 
-        Parameters and errors are those of `design`; ``grade_probs`` may be a `GradeProbs` with factor and known grades.
+        ``targets`` are of this pool. ``grade_probs``, the grade model, has the shape (n_items, n_grades) or (n_nodes,
+        n_items, n_grades), or is a `GradeProbs`; ``model`` are `ModelOptions`. Raises InputError as `design`.
         """
         targets = checked_targets(targets)
         check_names(model, ModelOptions)

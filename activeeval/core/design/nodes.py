@@ -31,14 +31,18 @@ _LEAST_TURNED = 1e-3
 class Factor(Protocol):
     """Interface of a query factor (a random effect shared by a query's items), integrated over n_nodes values.
 
-    `activeeval.core.grade_models.QueryFactor` implements it. ``node_weights`` has shape (n_nodes,). ``node_probs`` maps
-    grade probabilities (n_items, n_grades) to those at each node, (n_nodes, n_items, n_grades).
+    `activeeval.core.grade_models.QueryFactor` implements it.
     """
 
     @property
-    def node_weights(self) -> Floats: ...
+    def node_weights(self) -> Floats:
+        """Weight of each node (a value of the random effect that a query's items share), (n_nodes,); the sum is 1."""
 
-    def node_probs(self, probs: ArrayLike) -> Floats: ...
+    def node_probs(self, probs: ArrayLike) -> Floats:
+        """Compute the grade probabilities of items at each node (value of the random effect that a query's items share).
+
+        ``probs`` (n_items, n_grades) are those of the grade model; the result has shape (n_nodes, n_items, n_grades).
+        """
 
 
 def nodes_of(grade_probs: NDArray[np.float32], factor: Factor | None) -> Floats:

@@ -320,7 +320,7 @@ class OrderPlaces:
         unit : float
             Cost of the mean item of the whole pool; costs of the order are multiples of it.
         least : ndarray, shape (n_wanted_places,), optional
-            Least rates of wanted places of a nested order, whose rates do not rise along a query.
+            Least rates of wanted places if ``is_nested``: a place is judged only with all before it in its query.
         """
         slopes, floors = np.zeros((2, self.items.size))
         slopes[self.matters] = query_probs[self.open_queries] * of_open
@@ -355,10 +355,10 @@ class OrderPlaces:
         They follow ``slopes`` but are at least ``floors`` (`Order.slopes`), and never rise along a query.
         """
         n, wanted = self.items.size, np.diff(self.open_offsets)
-        place_rates, nothing = np.empty(n), np.zeros(n, dtype=np.bool_)
-        stops = np.full(wanted.size, n + 1)
+        place_rates, no_looks = np.empty(n), np.zeros(n, dtype=np.bool_)
+        stops = np.full(wanted.size, n + 1)  # no query stops; ratios and shares (here slopes) are not read without looks
         rates.go_on(
-            *(self.offsets, wanted, wanted, query_rates, slopes, floors, slopes, slopes, nothing),
+            *(self.offsets, wanted, wanted, query_rates, slopes, floors, slopes, slopes, no_looks),
             *(stops, np.zeros(n), place_rates, stops.copy()),
         )
         return place_rates

@@ -67,10 +67,10 @@ class PlannedVariance:
 
         ``bins`` are the bin numbers, ``weighted`` the terms p² V / r and ``whole`` the terms p² V.
         """
-        distinct, places = np.unique(bins, return_inverse=True)
+        distinct, row_of_term = np.unique(bins, return_inverse=True)
         sums = np.zeros((2, distinct.size))
-        np.add.at(sums[0], places, weighted)
-        np.add.at(sums[1], places, whole)
+        np.add.at(sums[0], row_of_term, weighted)
+        np.add.at(sums[1], row_of_term, whole)
         return cls(distinct, sums[0], sums[1])
 
     def array(self) -> Floats:

@@ -57,11 +57,12 @@ class PrefixReading(Reading):
         ``labels`` are grades (n_items,), −1 for an item that cannot be judged, or `SoftLabels`.
         """
         merged, order = self._all_labels(labels), self.order
+        # steps of the control regressor (a regressor of mean 0), accumulated up to each place
         drift = self.lowest - self.predictions[order.place_queries]
         if self.beliefs.refit is not None:
             return RefittedJudge(self, merged, drift)
-        f = expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1]
-        return PrefixJudge(self, f, drift)
+        expected = expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1]
+        return PrefixJudge(self, expected, drift)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +137,7 @@ class RefittedJudge(ReadingJudge):
         """
         reading, order = self.reading, self.reading.order
         items = order.items[taken.places]
+        # the model learns from items with a single grade, not from those whose judges differ
         plain = items[(self.labels.grades[items] >= 0) & ~np.isin(items, self.labels.items)]
         grades = self.labels.grades[plain]
         beliefs = reading.beliefs.trusting(plain, grades)

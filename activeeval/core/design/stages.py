@@ -77,7 +77,10 @@ class Stage(Protocol):
         """Return the grade model to predict with."""
 
     def places(self, targets: Sequence[Target], beliefs: Any, known: Ints) -> OrderPlaces:
-        """Arrange the items that targets need as places (items in judging order) of their queries."""
+        """Arrange the items that targets need as places (items in judging order) of their queries.
+
+        ``known`` (n_items,) are grades known beforehand, −1 for unknown: these items need not be judged.
+        """
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: Any) -> Variances:
         """Compute the variance of each query's value, and the part that each item's label removes."""
@@ -357,7 +360,7 @@ def _expect(
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:
-    """Split the queries into runs with about equal numbers of items, independent of the number of processors."""
+    """Split queries into runs, (first, last + 1), of about equal numbers of items, whatever the number of processors."""
     edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
     edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -83,6 +83,7 @@ def left_of(target: Target, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
             threads.submit(_walk, target, seen, _NO_PATHS, _QueryBlock.of(seen.order, block), 1) for block in blocks
         ]
         parts = [part.result() for part in work]
+    # row 0: there is one set of labels, the actual ones
     _, left, shares, stops = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
     return left, shares, stops
 
@@ -122,8 +123,9 @@ def _walk(
         *(*arrays, block, seen.wanted, seen.depths, codes, order.hashes, sealed(n_paths, np.int64)),
         *(left, shares, stops),
     )
-    at = np.arange(part.n_places) + part.owners
-    return left[:, at], left[:, at + 1], shares[:, at + 1], stops
+    # each query has an entry more than places, before its first label
+    before = np.arange(part.n_places) + part.owners
+    return left[:, before], left[:, before + 1], shares[:, before + 1], stops
 
 
 def planned_of(
@@ -170,10 +172,12 @@ def _planned_of_block(
 ) -> tuple[Floats, list[PlannedVariance]]:
     """Plan adaptive depth for the queries from ``block[0]`` to before ``block[1]``, over simulated labels.
 
+    ``omega`` (n_targets, n_queries) are the weights of the targets, ``known`` (n_items,) the grades known beforehand
+    (−1: unknown); ``looks`` (n_places,) flags places after whose label a query's depth is planned again.
+
     Returns rows by place (item in judging order): the mean variance that labels up to it leave, the share of label sets
-    in which it is judged, and its mean rate in these; and the planned variance of each target, by sampling level.
-    Parameters are those of `planned_of`. A place of rate r is judged with probability
-    min(1, T r) at the level T.
+    in which it is judged, and its mean rate in these; and the planned variance of each target, by sampling level. A
+    place of rate r is judged with probability min(1, T r) at the level T.
     """
     part = _QueryBlock.of(order, block)
     lengths = np.maximum(np.diff(part.offsets), 1)
@@ -296,7 +300,7 @@ def segment_probs(target: Target, order: Order) -> Floats:
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:
-    """Split the queries into runs with about equal numbers of items, independent of the number of processors."""
+    """Split queries into runs, (first, last + 1), of about equal numbers of items, whatever the number of processors."""
     edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
     edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
     return list(pairwise(edges.tolist()))

@@ -184,9 +184,9 @@ def test_items_on_their_own_learn_nothing_where_judges_differ():
     one, _, probs, ann, bob = case_of(16)
     design = METHODS["items"].design(Target(DCG(), one), probs, factor=QueryFactor(sigma=1.0), budget=40)
     labels = read(design, {"ann": ann, "bob": bob}).labels
-    word = design.reading().judge(labels).word[:, item_kernel.LIKELIHOOD]
+    records = design.reading().judge(labels).node_records[:, item_kernel.LIKELIHOOD]
     is_soft, is_judged = np.isin(design.order.items, labels.items), labels.grades[design.order.items] >= 0
-    spread = np.ptp(word, axis=1)
+    spread = np.ptp(records, axis=1)
     assert not spread[is_soft].any()
     assert spread[is_judged & ~is_soft].all()
 
