@@ -51,7 +51,7 @@ _LEAST_LIKELIHOOD = 1e-12
 
 
 class Refit(Protocol):
-    """Interface of a model that learns from the labels of a sample, as `activeeval.core.grade_models.refit.ValueRefit`."""
+    """Interface of a model that learns from a sample's labels, as `activeeval.core.grade_models.refit.ValueRefit`."""
 
     @property
     def folds(self) -> Ints:

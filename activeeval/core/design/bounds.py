@@ -240,8 +240,8 @@ class _Dual:
     def at(self, weights: Floats) -> _Point:
         """Compute the optimal probabilities, and their variances and cost, for multipliers ``weights`` (n_targets,).
 
-        The probabilities are those of opening each query, ``turned_to``, and of judging each wanted place (an item whose
-        unknown label can change a value), ``judged``.
+        The probabilities are those of opening each query, ``turned_to``, and of judging each wanted place (an item
+        whose unknown label can change a value), ``judged``.
         """
         places = self.design_input.places
         turned_to, judged = (np.minimum(1.0, rates) for rates in self.rates(weights))

@@ -300,7 +300,7 @@ def segment_probs(target: Target, order: Order) -> Floats:
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:
-    """Split queries into runs, (first, last + 1), of about equal numbers of items, whatever the number of processors."""
+    """Split queries into runs, (first, last + 1), of about equally many items, whatever the number of processors."""
     edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
     edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
     return list(pairwise(edges.tolist()))

@@ -111,10 +111,12 @@ def weighted_sum(weights, values):
 
 @_jit
 def residuals(omega, keep, totals, within, population, fitted, out, beyond):
-    """Compute the coefficients B of `linear_estimate` (k,), and each query's residual; parameters as there.
+    """Compute the coefficients B (k,) of values y on regressors z, and fill ``out`` (n, 2) with each query's e and s.
 
-    Fills ``out`` (n, 2) with the residual e = y − z'B of each query and the estimated variance s of e within the query
-    (0 if it was judged completely).
+    e = y − z'B is the residual of the query, and s its estimated variance within the query (0 if it was judged
+    completely). The queries are those sampled by chance; the arrays are those of `linear_estimate`: ``omega`` p/π (n,),
+    ``keep`` 1 − π (n,), ``totals`` y and z (n, 1 + k), ``within`` the upper triangle of their covariance within the
+    query, ``population`` Σ p z of the pool (k,), ``beyond`` flags (n,). Without ``fitted``, B = (0, 1, 0 …).
     """
     coefficients = fitted_coefficients(omega, keep, totals, within, population, fitted, n_beyond(beyond))[0]
     direction, products = residual_direction(coefficients, totals.shape[1])

@@ -71,14 +71,18 @@ def gather(owners, selected, queries, totals, within, beyond, starts, rows):
 
     Parameters
     ----------
-    owners, selected, queries, totals
-        As in `add_up`.
+    owners : array of int64, shape (rows,)
+        Index of the sample of each selected query.
+    selected, queries : SelectedRows, ReadingQueries
+        The selected queries with their judged places, and the data of all queries of the pool.
+    totals : array, shape (rows, 1 + k)
+        Value y of each selected query, and its k regressors.
     starts : array of int64, shape (n_samples + 1,)
         Start of each sample's rows, from `add_up`.
     within : array, shape (rows, (1 + k)(2 + k) / 2)
         Upper triangle of the covariance of ``totals`` within each selected query.
     beyond : array of int64, shape (rows,)
-        As in `Rows`.
+        1 if the query was judged beyond the items that move a measure's numerator, else 0; −1 if that does not count.
     rows : Rows
         Out.
     """

@@ -30,8 +30,8 @@ def running_sums(offsets, contrast, predictions):
     """Fill the running sums of ``predictions`` (n_places, 3, n_nodes) from its means; see `observe_items`.
 
     The sum of place i (an item in its query's judging order) at node u is Σ ``contrast``_j E[g_j | u] over the query's
-    places j up to i, with g the gain. A node is a value of the query factor (a random effect shared by a query's
-    items).
+    places j up to i, with g the gain; query q has the places ``offsets[q]`` to ``offsets[q + 1] - 1``. A node is a
+    value of the query factor (a random effect shared by a query's items).
     """
     for q in range(offsets.size - 1):
         for u in range(predictions.shape[2]):

@@ -72,9 +72,11 @@ def _freely_below(keys, entries, order, q, limit, numbers, places, levels, n, en
 def _nested_below(keys, entries, order, q, limit, places, levels, n, ends):
     """Find the prefixes of query ``q`` with levels below ``limit``, if a place is judged only with all before it.
 
-    A place is an item in its query's judging order; its level is the threshold above which the sample contains it.
-    Parameters and results are as in `_freely_below`, but a place's level follows from that of the place before it in
-    the way in which it follows there from the query's.
+    A place is an item in its query's judging order; its level is the threshold above which the sample contains it. With
+    the place's uniform number v, its rate r_i and the rate r of the place before it (of the query for the first place),
+    it is that place's level if v < r_i / r, else v / r_i. ``keys`` are the keys (seeds) under which the query's level
+    is below the limit, ``entries`` that level under each. ``places`` and ``levels`` are written key by key from
+    position ``n`` on, and ``ends[r]`` is where those of key r end.
     """
     first, last, rates, hashes = order.offsets[q], order.offsets[q + 1], order.place_rates, order.hashes
     for r in range(keys.size):

@@ -62,7 +62,7 @@ def additive_moments(query_offsets, probs, gains, discounts, offsets1, items1, o
     gains, discounts : arrays, shapes (n_grades,) and (depth,)
         Gain of each grade, and weight of each rank.
     offsets1, items1, offsets2, items2 : arrays of int64
-        Both rankings, as in `Lists`; ``items2`` is empty for one ranking.
+        Both rankings: query q ranks ``items1[offsets1[q]:offsets1[q + 1]]``, best first; ``items2`` is empty for one.
     """
     n_grades = gains.size
     longest = 0
@@ -248,7 +248,9 @@ def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sum
 def _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right):
     """Compute mean and variance of the difference of two lists' cascade values from rank ``head`` on.
 
-    Parameters as in `_cross_moment`.
+    ``e1``, ``d1``, ``e2`` and ``d2`` are means and variances of the stop probabilities by rank, ``n1`` and ``n2`` the
+    lengths. ``place`` maps an item minus ``start`` (the query's first item) to its rank in list 2, or −1. ``sums`` and
+    ``right`` are workspace.
     """
     mean1, variance1 = _absolute(e1, d1, discounts, head, n1)
     mean2, variance2 = _absolute(e2, d2, discounts, head, n2)
@@ -261,8 +263,9 @@ def _comparison(list1, list2, start, e1, d1, e2, d2, discounts, n1, n2, place, s
     """Compute mean and variance of the difference of two lists' cascade values.
 
     Shared ranks at the top and at the end are split off, so that they cause no cancellation. ``e1``, ``d1``, ``e2`` and
-    ``d2`` are means and variances of the stop probabilities by rank; ``shifted``, ``sums`` and ``right`` are workspace,
-    the others as in `_cross_moment`.
+    ``d2`` are means and variances of the stop probabilities by rank, ``n1`` and ``n2`` the lengths of the lists.
+    ``place`` maps an item minus ``start`` (the query's first item) to its rank in list 2, or −1. ``shifted``, ``sums``
+    and ``right`` are workspace.
     """
     head, tail, same = _agreement(list1, list2, start, n1, n2, place)
     reach = 1.0
@@ -291,8 +294,9 @@ def cascade_moments(query_offsets, probs, stop_probs, discounts, offsets1, items
     """Fill the ``mean`` and ``variance`` (n_queries,) of a cascade measure, for one ranking or the difference of two.
 
     Sawade et al. (2013), eqs. (16)–(18) for ERR: users go down the list and stop at an item of grade y with probability
-    ``stop_probs[y]``; the value is the discount of the rank at which they stop. Parameters otherwise as in
-    `additive_moments`.
+    ``stop_probs[y]``; the value is the discount of the rank at which they stop. Query q has the items
+    ``query_offsets[q]`` to ``query_offsets[q + 1] - 1``, with grade probabilities ``probs`` (n_items, n_grades), and
+    ranks ``items1[offsets1[q]:offsets1[q + 1]]``, best first; ``items2`` is empty for one ranking.
     """
     longest = 0
     for q in range(query_offsets.size - 1):

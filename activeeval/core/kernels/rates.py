@@ -234,7 +234,8 @@ def expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, l
 def level_of_cost(offsets, query_rates, place_rates, overheads, costs, nested, budget):
     """Find by bisection the threshold at which `expected_cost` equals a budget below the cost of everything.
 
-    Other parameters as in `expected_cost`.
+    ``costs`` and ``place_rates`` (n_places,) are those of places (items in judging order), ``query_rates`` and
+    ``overheads`` (n_queries,) those of queries; ``nested``: a place is judged only with all before it in its query.
     """
     high = 1.0
     while expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, high) < budget and high < _HIGHEST:

@@ -59,7 +59,7 @@ def _moment_matrix(omega, keep, totals, within, k):
     """Compute H = Σ ω² (keep t t' + (1 − keep) S), shape (k + 1, k + 1), the moments of value and first k regressors.
 
     t = (y, z_0, z_1 …) is a row of ``totals``, S the covariance of t within the query, whose upper triangle is a row of
-    ``within``; other parameters as in `fitted_coefficients`.
+    ``within``; ω = p/π (``omega``) and ``keep`` = 1 − π have shape (n,).
     """
     h = np.zeros((k + 1, k + 1))
     width = totals.shape[1]
@@ -144,8 +144,8 @@ def _least_squares(inverse, h):
 def _fit(h, k, omega, totals, population, coefficients, lift):
     """Fit the first k regressors by least squares; return the rank.
 
-    ``h`` is the moment matrix of `_moment_matrix`; other parameters as in `fitted_coefficients`. Fills ``coefficients``
-    with B and ``lift`` with H⁻¹ (Z̄ − Σ ω z), from which the weights g = 1 + ω keep lift'z follow (Z̄: ``population``).
+    ``h`` is the moment matrix H of `_moment_matrix`, ``omega`` p/π of each query, ``totals`` y and z. Fills
+    ``coefficients`` with B, ``lift`` with H⁻¹ (Z̄ − Σ ω z), for g = 1 + ω keep lift'z; Z̄ is ``population``.
     """
     inverse, rank = _inverse(h, k)
     gap = population[:k].copy()
@@ -194,8 +194,8 @@ def residual_direction(coefficients, width):
 def residual_of(j, keep, totals, within, direction, products):
     """Compute e and s of query ``j``: the residual y − z'B, and the estimated variance of e within the query.
 
-    ``direction`` and ``products`` are those of `residual_direction`, other parameters as in `fitted_coefficients`; s is
-    0 if the query was judged completely.
+    ``direction`` and ``products`` are those of `residual_direction`, ``keep`` is 1 − π; rows of ``totals`` are (y, z),
+    of ``within`` the upper triangle of their covariance. s is 0 if the query was judged completely.
     """
     e, s = 0.0, 0.0
     for a in range(direction.size):
@@ -217,7 +217,7 @@ def seen_scale(omega, totals):
 
 @_jit
 def _explains(omega, keep, totals, within, coefficients):
-    """Check whether the coefficients B leave no residual but rounding; parameters as in `fitted_coefficients`."""
+    """Check whether B leaves no residual but rounding: neither y − z'B (``totals``) nor its variance (``within``)."""
     spread = 0.0
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
@@ -231,7 +231,7 @@ def _gap(h, omega, totals, population):
     """Compute the shift of R̂ by the second regressor with coefficient 1, after that by the first one.
 
     It is a possible bias of an estimate without the second regressor (the model's predictions). ``h`` is the moment
-    matrix of `_moment_matrix`; other parameters as in `fitted_coefficients`.
+    matrix of `_moment_matrix`, ``omega`` p/π of each query, ``totals`` y and z, ``population`` Σ p z of the pool.
     """
     b = h[1, 2] / h[1, 1] if h[1, 1] > 0.0 else 0.0
     gap = population[1] - b * population[0]
@@ -244,9 +244,9 @@ def _gap(h, omega, totals, population):
 def _press(h, k, omega, keep, totals, within):
     """Compute the prediction error Σ ω² (keep e² + (1 − keep) s) of each query by a fit to the other queries (PRESS).
 
-    The fit has the first k regressors; ``h`` is the moment matrix of `_moment_matrix`, other parameters as in
-    `fitted_coefficients`. e is the residual and s its variance within the query. With l = ω² keep z' H⁻¹ z both follow
-    from the fit to all queries: e / (1 − l), s / (1 − l)² (Allen, 1974).
+    The fit has the first k regressors; ``h`` is the moment matrix of `_moment_matrix`, ``omega`` p/π, ``keep`` 1 − π. e
+    is the residual y − z'B (``totals``), s its variance within the query (from ``within``). With l = ω² keep z' H⁻¹ z
+    both follow from the fit to all queries: e / (1 − l), s / (1 − l)² (Allen, 1974).
     """
     inverse, _ = _inverse(h, k)
     direction, products = residual_direction(_least_squares(inverse, h), totals.shape[1])
@@ -298,7 +298,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
     """Choose how many regressors to use and fit them; return ``(rank, gap)``.
 
     The gap is the possible bias (`_gap`) if the second regressor is excluded, else 0. Fills ``coefficients`` with B and
-    ``lift`` for the g-weights; parameters as in `fitted_coefficients`. With rank 0 B is not changed.
+    ``lift`` for the g-weights; with rank 0 B is not changed. ``omega`` is p/π, ``keep`` 1 − π, ``totals`` y and z.
     """
     most = coefficients.size
     if omega.size <= 2 or _explains(omega, keep, totals, within, coefficients):

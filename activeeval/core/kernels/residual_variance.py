@@ -91,8 +91,9 @@ def _reach_share(ranked, n, k, draws, omega, per_node, is_known):
 def _share(measure, lists, lengths, k, draws, omega, per_node, is_known):
     """Compute the expected share of users who reach item ``k`` of the judging order, in the list where it is larger.
 
-    1 if the measure is no cascade. ``lengths`` are the numbers of ranks of both lists that count; other parameters as
-    in `_reach_share`.
+    1 if the measure is no cascade. ``lengths`` are the numbers of ranks of both lists that count. ``draws`` has
+    ``per_node`` simulated labels for each node of the query factor (a random effect of the query), of weight ``omega``;
+    ``is_known`` (n_places,) tells which labels are known.
     """
     if measure.numerator != CASCADE or k >= is_known.size:
         return 1.0
@@ -172,9 +173,11 @@ def _follow(measure, reaches, nodes, prior, lists, lengths, draws, query_items, 
     """Reveal the labels of a query one by one; return the number of them after which no other can matter.
 
     ``left`` receives the variance of the query's value after 0, 1 … labels, ``shares`` the expected share of users who
-    reach the next item. ``labels`` are in judging order, −1 if an item cannot be judged; only the first ``wanted``
-    items can be judged. If the labels do not decide, the result is the number of items + 1. Other parameters as in
-    `leftover`.
+    reach the next item. ``query_items`` are the items in judging order, ``labels`` their labels, −1 if an item cannot
+    be judged; only the first ``wanted`` can be judged. If the labels do not decide, the result is the number of items
+    + 1. ``lists`` are the query's rankings (`QueryLists`) and ``lengths`` their numbers of ranks that count, ``draws``
+    (`LabelDraws`) its simulated labels, ``per_node`` for each value of its random effect, whose weights are ``prior``.
+    ``nodes`` (n_nodes, n_items, n_grades) are grade probabilities, ``reaches`` is 1 where a grade has a level of gain.
     """
     n, n_rows, omega = query_items.size, draws.numerators.size, prior.copy()
     is_known = np.zeros(n, np.bool_)
@@ -218,8 +221,11 @@ def leftover(
 
     Parameters
     ----------
-    measure, lists, model, query_offsets, offsets, items, block
-        As in `activeeval.core.kernels.sequential_values.reveal`.
+    measure, lists, model : MeasureTerms, Lists, Model
+    query_offsets, offsets, items : arrays of int64
+        Offsets of queries on the item axis; places of each query, and the item at each place.
+    block : (int, int)
+        First query, and last query plus 1.
     wanted : array of int64, shape (n_queries,)
         Number of places of each query that can be judged. They come first; later ones are known or irrelevant.
     depths : array of int64, shape (n_queries,)

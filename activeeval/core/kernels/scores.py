@@ -39,8 +39,8 @@ def additive_scores(grades, gains, discounts, offsets, items, out):
 def cascade_scores(grades, stop_probs, discounts, offsets, items, out):
     """Fill ``out`` (n_queries,) with Σ_i c_i ℓ(y_i) Π_{l<i} (1 − ℓ(y_l)), eq. (2): the cascade value of a ranking.
 
-    ``stop_probs`` (n_grades,) are the stop probabilities ℓ; users pass an unjudged item. Other parameters as in
-    `additive_scores`.
+    ``stop_probs`` (n_grades,) are the stop probabilities ℓ, ``discounts`` (depth,) the c of the ranks. ``grades``
+    (n_items,) are negative if unjudged: users pass such an item. Query q ranks ``items[offsets[q]:offsets[q + 1]]``.
     """
     for q in range(offsets.size - 1):
         total = 0.0
@@ -79,7 +79,9 @@ def ideal_scores(grades, gains, by_gain, discounts, query_offsets, out):
 def average_precisions(grades, rel, cutoff, query_offsets, offsets, items, out):
     """Fill ``out`` with average precision: the sum of precision at relevant ranks over the number of relevant items.
 
-    Grades from ``rel`` on are relevant; only the first ``cutoff`` ranks count. 0 for a query without relevant items.
+    ``grades`` (n_items,) from ``rel`` on are relevant; only the first ``cutoff`` ranks count. 0 for a query without
+    relevant items. Query q has the items ``query_offsets[q]`` to ``query_offsets[q + 1] - 1``, and ranks
+    ``items[offsets[q]:offsets[q + 1]]``.
     """
     for q in range(offsets.size - 1):
         n_relevant = 0

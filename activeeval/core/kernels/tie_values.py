@@ -89,14 +89,16 @@ def tied_stops(grades, stop_probs, query_offsets, offsets, items, label_values):
 
     Parameters
     ----------
-    grades, query_offsets, label_values
-        As in `tied_gains`.
+    grades : array of int, shape (n_items,)
+        κ-grades: k + 1 − rank, for a tie that of its first rank; 0 below the top, negative if unjudged.
     stop_probs : array of float, shape (k + 1,)
         Stop probability of each label.
-    offsets : array of int, shape (n_queries + 1,)
-        Offsets of the ranking.
+    query_offsets, offsets : array of int, shape (n_queries + 1,)
+        Offsets of queries on the item axis, and of the ranking.
     items : array of int, shape (n_ranked,)
         Items of the ranking.
+    label_values : array of float, shape (n_items,)
+        Out.
     """
     counts = np.zeros(stop_probs.size, np.int64)
     starts = np.zeros(stop_probs.size + 1, np.int64)

@@ -40,7 +40,8 @@ def _compare(s, t, rank, transitive, known):
 def _sift(heap, rank, place, size, transitive, known):
     """Sift the slot at a ``place`` of the heap down, the worst item at the top; return the number of comparisons.
 
-    ``heap`` holds slots, of which the first ``size`` belong to the heap; other parameters as in `_compare`.
+    ``heap`` (k,) holds slots, of which the first ``size`` belong to the heap; ``rank`` (k,) is the rank of each slot's
+    item, 0 the worst. If ``transitive``, comparisons implied by those in ``known`` (k, k) are not counted.
     """
     n = 0
     while 2 * place + 1 < size:
@@ -59,7 +60,11 @@ def _sift(heap, rank, place, size, transitive, known):
 
 @_jit
 def _popped(heap, rank, transitive, known):
-    """Count the comparisons to sort a heap by taking out its worst item again and again; the heap is changed."""
+    """Count the comparisons to sort a heap by taking out its worst item again and again; the heap is changed.
+
+    ``heap`` (k,) holds slots, ``rank`` (k,) the rank of each slot's item, 0 the worst. If ``transitive``, comparisons
+    implied by those in ``known`` (k, k) are not counted.
+    """
     n = 0
     for size in range(heap.size - 1, 0, -1):
         heap[0], heap[size] = heap[size], heap[0]

@@ -50,7 +50,7 @@ def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, m
     base_margins : array of float64, shape (n_pairs,)
         w_0ᵀΔ_i, the margins by the weights w_0 that v is added to.
     kind : int
-        Kind of loss, as in `activeeval.core.kernels.learning.losses`.
+        Kind of loss, `HINGE`, `LOGISTIC` or `SQUARED` of `activeeval.core.kernels.learning.losses`.
     ridge, curvature : float
         λ and L.
     moves : array of float64, shape (n_columns,)

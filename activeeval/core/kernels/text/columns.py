@@ -56,8 +56,10 @@ def read_column_rows(data, state, kinds, spans, numbers, slow):
 def _columns_at(data, i, row, first, kinds, spans, numbers, slow, n_slow):
     """Read the columns of the line at byte ``i``; return ``(stop, n_slow, code)``, with ``stop`` the place of an error.
 
-    ``first`` is the row of the first entry of ``spans``, ``n_slow`` the number of entries of ``slow``; other parameters
-    as in `read_column_rows`.
+    ``data`` are bytes. ``kinds`` has LEFT_OUT, TEXT or NUMBER for each column. ``spans`` (n_texts, n_block, 2) receives
+    start and stop of each text of the ``row``, ``numbers`` (n_numbers, n) its numbers; ``first`` is the row of the
+    first entry of ``spans``. ``slow`` (k, 3), with ``n_slow`` entries, receives index in ``numbers``, start and stop of
+    each number left to the caller.
     """
     end = data.size
     n_texts = 0

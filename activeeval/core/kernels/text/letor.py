@@ -115,8 +115,9 @@ def _same_text(data, start, stop, other_start, other_stop):
 def _features_at(data, i, row, features, slow, n_slow):
     """Read the pairs ``index:value`` of a line from byte ``i`` on; return ``(stop, n_slow, code)``.
 
-    ``stop`` is the place of an error, or the end of the pairs if ``code`` is FINE. ``features`` and ``slow`` as in
-    `read_letor_rows`; ``n_slow`` is the number of entries of ``slow``.
+    ``stop`` is the place of an error, or the end of the pairs if ``code`` is FINE. ``features`` (n, n_features)
+    receives the values in ``row``; ``slow`` (k, 3), with ``n_slow`` entries, receives flat index, start and stop of
+    each value left to the caller.
     """
     end = data.size
     width = features.shape[1]
