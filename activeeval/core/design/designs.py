@@ -262,7 +262,7 @@ class Design:
     def in_blocks(self, ends: Sequence[float]) -> Design:
         """Return the design with blocks that end at these cumulated budgets; the last may be below its own budget.
 
-        The sample can be read at a block's end. One that does not pay for the dearest unit is left out, the last raised.
+        The sample can be read at a block's end. Blocks below the dearest unit's cost are left out, the last is raised.
         """
         dearest = float(self.order.dearest_units.max(initial=0.0))
         paid = [end for end in ends[:-1] if end >= dearest]

@@ -39,7 +39,7 @@ class Factor(Protocol):
         """Weight of each node (a value of the random effect that a query's items share), (n_nodes,); the sum is 1."""
 
     def node_probs(self, probs: ArrayLike) -> Floats:
-        """Compute the grade probabilities of items at each node, a value of the random effect that a query's items share.
+        """Compute grade probabilities at each node, a value of the random effect that a query's items share.
 
         ``probs`` (n_items, n_grades) are those of the grade model; the result has shape (n_nodes, n_items, n_grades).
         """

@@ -356,9 +356,7 @@ class OrderPlaces:
         """
         n, wanted = self.items.size, np.diff(self.open_offsets)
         place_rates, no_looks = np.empty(n), np.zeros(n, dtype=np.bool_)
-        stops = np.full(
-            wanted.size, n + 1
-        )  # no query stops; ratios and shares (here slopes) are not read without looks
+        stops = np.full(wanted.size, n + 1)  # no query stops; without looks, ratios and shares are not read
         rates.go_on(
             *(self.offsets, wanted, wanted, query_rates, slopes, floors, slopes, slopes, no_looks),
             *(stops, np.zeros(n), place_rates, stops.copy()),
