@@ -36,7 +36,6 @@ from activeeval.core.pool import Seed, checked_key, key_of, known_digest, pool_h
 from activeeval.core.results import Estimate, Interval
 
 Judge = Callable[[str, list[str]], Sequence[int | None]]
-
 """Maps a query id and item ids to a grade for each item; None for an item that cannot be judged."""
 
 _NOTHING = "the first block is not complete, so no estimate is possible yet"
@@ -60,8 +59,7 @@ class Campaign(Record):
         Number of judges per item and aggregation of their grades; by default the last judgment counts.
     **ways
         paths, by_batches and surely, for a design with adaptive depth; see
-        `activeeval.core.campaign.requested_units.RequestedUnits`. By default the lowest place is requested, one at a
-        time.
+        `activeeval.core.campaign.requested_units.RequestedUnits`; by default one place at a time, the lowest.
 
     Raises
     ------
@@ -90,6 +88,12 @@ class Campaign(Record):
         rules: Rules | None = None,
         **ways: Any,
     ) -> None:
+        """Set the design's budget and draw the sample of a key, given by ``key`` or derived from ``rng``.
+
+        ``budget`` and ``blocks``, cumulated budgets at which the sample may be read, are in mean items (the mean item
+        costs 1); by default the design's. ``rules``: judges per item, and aggregation of their grades. ``ways`` are
+        ``paths``, ``by_batches`` and ``surely``, for adaptive depth (labels decide how deep to judge).
+        """
         if budget is not None or blocks is not None:
             paid = design.budget if budget is None else budget
             if paid is None:
@@ -184,9 +188,10 @@ class Campaign(Record):
     def interval(
         self, kind: IntervalKind | str, confidence: float = 0.95, target: Target | None = None, *, scope: str = "pool"
     ) -> Interval:
-        """Compute an interval of a kind, given by instance or name; other arguments and errors as of `estimate`.
+        """Compute an interval of a kind, given by instance or name, for a target (by default the sample's first).
 
-        Raise InputError also if the kind is unknown, or is "group-sequential" and no block (budget part) just ended.
+        ``scope`` is "pool", its queries, or "population", all queries that these are a sample of. Raise InputError if
+        the kind is unknown, or "group-sequential" and no block (budget part) just ended; else the errors of `estimate`.
         """
         kind = find_interval(kind)() if isinstance(kind, str) else kind
         selection, share = self._readable()
@@ -202,9 +207,10 @@ class Campaign(Record):
     def half_width_at_end(
         self, confidence: float = 0.95, target: Target | None = None, *, scope: str = "pool"
     ) -> float:
-        """Predict the half-width of the t interval once all of the sample is judged; arguments as of `estimate`.
+        """Predict the half-width of the t interval once all of the sample is judged.
 
-        It is NaN if the pool was processed in parts that do not fit in memory at once: these allow no prediction.
+        ``target`` is by default the sample's first; ``scope`` is "pool", its queries, or "population", all queries that
+        these are a sample of. NaN for a pool processed in parts that do not fit in memory: these allow no prediction.
         """
         outlook = self.outlook(target, scope=scope)
         if outlook is None:
@@ -216,7 +222,7 @@ class Campaign(Record):
         return outlook.at_selection(self.whole_selection, confidence)
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
-        """Build a forecast of the variance at larger budgets; None for a pool processed in parts. See `estimate`."""
+        """Forecast the variance at larger budgets for a scope, "pool" or "population"; None if the pool is in parts."""
         before = self._variances(self.readings[:-1], target, scope)
         return Outlook.of(self.design, self.selection, self.labels, target, scope, before)
 
@@ -258,12 +264,12 @@ class Campaign(Record):
         return [look.evaluated.variance for look in looks]
 
     def topped_up(self, more: float) -> Campaign:
-        """Return the campaign with ``more`` mean items of budget: the same sample and judgments, and one more block."""
+        """Return the campaign with ``more`` budget, in mean items (which cost 1): same judgments and one more block."""
         log = [event for event in self._log if event.kind != "ended"]
         return self._rebuilt(self.grown(more), log)
 
     def grown(self, more: float) -> Design:
-        """Return the design with ``more`` mean items of budget; raises InputError if it cannot be topped up."""
+        """Return the design with ``more`` budget, in mean items (which cost 1); InputError if it cannot have more."""
         grown, before = self.drawn_design.topped_up(more), self.drawn_design
         if self.paths is None or grown.budget is None or before.budget is None:
             return grown
@@ -310,15 +316,10 @@ class Campaign(Record):
         rules: Rules | None = None,
         **ways: Any,
     ) -> Self:
-        """Rebuild a campaign from its log, ready to continue; arguments as of the constructor.
+        """Rebuild a campaign from its log, ready to continue; ``rng``, ``key``, ``rules`` and ``ways`` as it had them.
 
-        Raises
-        ------
-        StateError
-            If its units (items judged at once) are not those of the design and the key, or an event names an item
-            outside them.
-        InputError
-            If the log contains something other than an event, or a grade off the scale.
+        Raise StateError if its units (items judged at once) are not those of the design and the key, or an event names
+        an item outside them; InputError if the log contains something other than an event, or a grade off the scale.
         """
         campaign = cls(design, rng=rng, key=key, rules=rules, **ways)
         for event in log:

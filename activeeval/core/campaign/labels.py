@@ -31,24 +31,26 @@ class Labels:
 
     A unit is what is judged at once: items of one query. An item waits until it has enough grades; then it is judged,
     or unjudgeable if no judge could grade it. Items are given by their index in the pool.
-
-    Parameters
-    ----------
-    design : Design
-    rules : Rules
-        Number of judges per item, and aggregation of their grades.
     """
 
     def __init__(self, design: Design, rules: Rules) -> None:
+        """Start without units and labels, except for the labels of earlier samples that the design continues.
+
+        Parameters
+        ----------
+        design : Design
+        rules : Rules
+            Number of judges per item, and aggregation of their grades.
+        """
         self._design, self._rules = design, rules
         self._units: list[Unit] = []
-        self._unit_of: dict[int, Unit] = {}
+        self._unit_of: dict[int, Unit] = {}  # by item
         in_hand = design.scheme.in_hand
         self._grades = np.full(design.pool.n_items, -1, dtype=np.int64) if in_hand is None else in_hand.copy()
-        self._given: dict[int, Mapping[str, int]] = {}
+        self._settled: dict[int, Mapping[str, int]] = {}  # by item that does not wait: grades by judge
         self._cannot: set[int] = set()
-        self._differing: dict[int, tuple[int, ...]] = {}
-        self._n_open = Counter[int]()
+        self._differing: dict[int, tuple[int, ...]] = {}  # by item: its grades, if their gains are to be averaged
+        self._n_open = Counter[int]()  # waiting items by number of the unit
         self._n_open_of_block = Counter[int]()
 
     def add(self, unit: Unit) -> None:
@@ -69,15 +71,15 @@ class Labels:
             The grade that the lead has decided (adjudicated), in place of the aggregated one once the item does not
             wait.
         """
-        unit, was_settled = self._unit_of[item], item in self._given
+        unit, was_settled = self._unit_of[item], item in self._settled
         is_differing = self._rules.adjudicate and needs_third(list(grades.values()))
         is_settled = len(grades) >= self._rules.judges_per_item and not is_differing
         self._grades[item] = -1
-        for of_items in (self._given, self._differing):
+        for of_items in (self._settled, self._differing):
             of_items.pop(item, None)
         self._cannot.discard(item)
         if is_settled:
-            self._given[item] = dict(grades)
+            self._settled[item] = dict(grades)
             self._settle(item, given_grades(grades) if decided is None else (decided,))
         if was_settled != is_settled:
             more = -1 if is_settled else 1
@@ -128,7 +130,7 @@ class Labels:
     @property
     def settled(self) -> frozenset[int]:
         """Indices in the pool of the items that are judged or cannot be judged."""
-        return frozenset(self._given)
+        return frozenset(self._settled)
 
     @property
     def cannot(self) -> list[int]:
@@ -138,13 +140,13 @@ class Labels:
     @property
     def progress(self) -> Progress:
         """Numbers of requested items that are judged, waiting, and unjudgeable."""
-        n_settled, n_cannot = len(self._given), len(self._cannot)
+        n_settled, n_cannot = len(self._settled), len(self._cannot)
         return Progress(n_settled - n_cannot, len(self._unit_of) - n_settled, n_cannot)
 
     @property
     def agreement(self) -> Agreement:
         """Numbers of items judged by several judges and of those on which they agree."""
-        return agreement_of(self._given.values())
+        return agreement_of(self._settled.values())
 
     @property
     def grades(self) -> Ints:
@@ -162,7 +164,7 @@ class Labels:
         """
         top = self._design.max_grade
         if top is None:  # open scale: use the largest grade seen so far
-            seen = (grade for grades in self._given.values() for grade in grades.values())
+            seen = (grade for grades in self._settled.values() for grade in grades.values())
             top = max(int(self._design.known.max(initial=1)), *seen) if self._differing else 0
         return SoftLabels.of_judges(self.grades, self._differing, top + 1)
 

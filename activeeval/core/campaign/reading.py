@@ -251,6 +251,8 @@ def moved(
         Labels of all other items.
     grades : mapping of int to sequence of int
         Possible grades by index of the item; items outside the selection have no effect.
+    target : Target, optional
+        By default the first one that the design was made for.
     confidence : float
         Confidence of the intervals.
 
@@ -301,23 +303,23 @@ def extreme_labels(
     top : int or None
         Largest grade of the scale; None uses the largest grade of the labels.
     """
-    places = np.array(items)
+    indices = np.array(items)
     scale = range((labels.largest if top is None else top) + 1)
     by_query = np.argsort(selection.queries, kind="stable")
-    owners = reading.target.pool.item_queries[places]
+    owners = reading.target.pool.item_queries[indices]
     rows = by_query[np.searchsorted(selection.queries[by_query], owners)]
     first = np.searchsorted(owners, owners)
     out = []
     for sign in (1.0, -1.0):
         chosen = labels.grades.copy()
         for turn in range(int(np.bincount(owners).max())):
-            is_turned = np.arange(places.size) - first == turn
-            brought = []
+            is_next = np.arange(indices.size) - first == turn  # one item of each query
+            contributions = []
             for grade in scale:
-                chosen[places[is_turned]] = grade
-                totals = reading.judge(replace(labels, grades=chosen)).totals(selection).totals[rows[is_turned]]
-                brought.append(sign * (totals[:, 0] - totals[:, 2]))
-            chosen[places[is_turned]] = np.argmin(brought, axis=0)
+                chosen[indices[is_next]] = grade
+                totals = reading.judge(replace(labels, grades=chosen)).totals(selection).totals[rows[is_next]]
+                contributions.append(sign * (totals[:, 0] - totals[:, 2]))  # y − z
+            chosen[indices[is_next]] = np.argmin(contributions, axis=0)
         out.append(replace(labels, grades=chosen))
     return out
 

@@ -22,17 +22,22 @@ from activeeval.core.judgments.state import Place, State
 
 
 class Record(RequestedUnits):
-    """The requested units of a sample, with the event log of their judgments; parameters as of `RequestedUnits`.
+    """The requested units of a sample, with the event log of their judgments.
 
     A unit is what is judged at once: items of one query. Items are given by their index in the pool.
     """
 
     def __init__(self, design: Design, key: np.uint64, rules: Rules, **ways: Any) -> None:
+        """Draw the sample of a design with a budget, by a ``key`` (seed), and start with an empty log.
+
+        ``rules`` are the number of judges per item and the aggregation of their grades; ``ways`` are ``paths``,
+        ``by_batches`` and ``surely`` of `RequestedUnits`, for adaptive depth (labels decide how deep to judge).
+        """
         super().__init__(design, key, rules, **ways)
         self._log: list[Event] = []
         self._has_external_log = False
         self._state = State(judges_per_item=rules.judges_per_item, adjudicate=rules.adjudicate)
-        self._n_before = 0
+        self._n_before = 0  # units of earlier rounds in an external log
 
     @property
     def log(self) -> tuple[Event, ...]:
@@ -140,6 +145,8 @@ class Record(RequestedUnits):
             Index of the item in the pool.
         grade : int or None
             None if it cannot be judged.
+        judge : str
+            Name of the judge.
         at : int
             Time: UTC, microseconds.
         supersedes : int, optional

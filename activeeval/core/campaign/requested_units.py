@@ -28,26 +28,7 @@ _SHARES = (0.25, 0.5, 0.75, 1.0)
 class RequestedUnits:
     """The units of a sample requested so far, and the labels of their items.
 
-    Parameters
-    ----------
-    design : Design
-        With a budget.
-    key : uint64
-        Key (seed) of the sample.
-    rules : Rules
-        Number of judges per item, and aggregation of their grades.
-    paths : QueryPaths, optional
-        With adaptive depth: the rates fixed and the places requested so far, to continue a sample.
-    by_batches : bool
-        With adaptive depth: request all places likely to be needed at a time, instead of only the lowest place.
-    surely : bool
-        With batches: never risk more than the reserve, so that the sample is always completed; see
-        `activeeval.core.campaign.adaptive_batches.AdaptiveBatches.following`.
-
-    Raises
-    ------
-    InputError
-        If the design has no budget, or its order was gathered for another key.
+    A unit is what is judged at once: items of one query.
     """
 
     def __init__(
@@ -60,6 +41,30 @@ class RequestedUnits:
         by_batches: bool = False,
         surely: bool = False,
     ) -> None:
+        """Draw a sample; with adaptive depth, where labels decide how deep to judge, what is known of it so far.
+
+        Parameters
+        ----------
+        design : Design
+            With a budget.
+        key : uint64
+            Key (seed) of the sample.
+        rules : Rules
+            Number of judges per item, and aggregation of their grades.
+        paths : QueryPaths, optional
+            With adaptive depth: the sampling rates fixed and the places requested so far, to continue a sample.
+        by_batches : bool
+            With adaptive depth: request all places (items in judging order) likely to be needed at a time, instead of
+            only the next one.
+        surely : bool
+            With batches: never risk more than the reserve of the budget, so that the sample is always completed; see
+            `activeeval.core.campaign.adaptive_batches.AdaptiveBatches.following`.
+
+        Raises
+        ------
+        InputError
+            If the design has no budget, or its order was gathered for another key.
+        """
         if design.budget is None:
             raise InputError(f"the design of {design.name!r} has no budget: give one")
         begun = None if design.history is None or paths is not None else QueryPaths.begun(design.history, design.order)

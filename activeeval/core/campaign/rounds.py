@@ -40,7 +40,7 @@ class Rounds:
     method : Method
         A method without replacement (by levels).
     targets : Target or sequence of Target
-        As of `Method.design`.
+        What each round is drawn for, as in `Method.design`.
     budgets : sequence of float
         Of each round, in mean items (the mean item of the pool costs 1); all are fixed beforehand.
     believe : callable
@@ -48,7 +48,7 @@ class Rounds:
         `Method.design`. Its predictions for a query may use labels of any query, because these are known. Called once
         per round.
     rng : Generator, SeedSequence, int or None
-        See `Campaign`.
+        A seed determines the samples; None takes the operating system's randomness.
     judged : array of int, shape (n_items,), optional
         Grades known before the first round.
     max_grade : int, optional
@@ -82,6 +82,25 @@ class Rounds:
         judged: ArrayLike | None = None,
         max_grade: int | None = None,
     ) -> None:
+        """Check and store the plan of the rounds; `next` draws the first.
+
+        Parameters
+        ----------
+        method : Method
+            A method without replacement.
+        targets : Target or sequence of Target
+            What each round is drawn for.
+        budgets : sequence of float
+            Of each round, in mean items (the mean item of the pool costs 1).
+        believe : callable
+            Maps the grades known so far (n_items,), −1 for unknown, to model arguments of `Method.design`.
+        rng : Generator, SeedSequence, int or None
+            Determines the samples.
+        judged : array of int, shape (n_items,), optional
+            Grades known before the first round, negative for unknown.
+        max_grade : int, optional
+            Largest grade of the scale.
+        """
         if len(budgets) == 0:
             raise InputError("rounds need a budget each, got none")
         if not method.scheme.is_planned:
