@@ -198,6 +198,8 @@ def _with_plan(
         V̂, its degrees of freedom, and the sampling level of each sample.
     n_open : ndarray of int64, shape (n_samples,)
         Number of judged queries that were sampled by chance.
+    reading : Reading or None
+        What is known of the target besides labels, with the variance planned by level; None if unknown.
 
     Returns
     -------
@@ -210,15 +212,15 @@ def _with_plan(
     # the plan under equally likely grades is as slow as a design: compute it only if it can matter
     is_known = reading.larger_pool_sums is not None
     can_matter = (observed < LEAST_SPREAD * reading.bounded.at(levels)) | np.isinf(observed) | is_known
-    blindly = reading.planned_blindly if can_matter.any() else None
-    if blindly is not None:
-        stand_in = np.where(can_matter, np.maximum(planned, blindly.at(levels)), planned)
+    of_equal_grades = reading.planned_blindly if can_matter.any() else None
+    if of_equal_grades is not None:
+        stand_in = np.where(can_matter, np.maximum(planned, of_equal_grades.at(levels)), planned)
         observed = np.where(observed < LEAST_SPREAD * stand_in, np.inf, observed)
     variances = supported(observed, degrees, planned)
-    is_blind = np.isinf(observed) & (n_open > 1) & (stand_in > 0)
-    if blindly is not None:
-        variances = np.where(is_blind, stand_in, variances)
-        degrees = np.where(is_blind, STAND_IN_DEGREES, degrees)
+    lacks_spread = np.isinf(observed) & (n_open > 1) & (stand_in > 0)
+    if of_equal_grades is not None:
+        variances = np.where(lacks_spread, stand_in, variances)
+        degrees = np.where(lacks_spread, STAND_IN_DEGREES, degrees)
     return variances, degrees, observed, planned
 
 
@@ -294,8 +296,8 @@ def population_variance(evidence: Evidence, result: EstimatorResult) -> float:
         weights = evidence.importance_weights
         known = evidence.values - evidence.totals[:, 0]
         squares = evidence.values**2 - evidence.within[:, 0] - known**2
-        are_in = not evidence.keep.any()
-        mean += float(weights @ squares) * (1.0 if are_in else evidence.open_share / float(weights.sum()))
+        all_included = not evidence.keep.any()  # each query is sampled with probability 1
+        mean += float(weights @ squares) * (1.0 if all_included else evidence.open_share / float(weights.sum()))
     spread = mean - (result.value**2 - observed)
     if evidence.is_census and spread <= NO_SPREAD * mean and mean > 0:
         return math.inf

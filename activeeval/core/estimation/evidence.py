@@ -110,12 +110,12 @@ class Evidence:
 
     @property
     def _beyond(self) -> Ints:
-        """The attribute `beyond`, with −1 for None, as kernels take it."""
+        """The flags `beyond`, (n,): queries judged beyond the items that move a numerator; −1 if that is not used."""
         return np.full(self.values.size, -1) if self.beyond is None else self.beyond
 
     @property
     def _arrays(self) -> tuple[Floats, ...]:
-        """Arrays of the sample in the order of kernel arguments."""
+        """Importance weights, 1 − π, totals and within of the sampled queries, and the pool's sums of regressors."""
         return self.importance_weights, self.keep, self.totals, self.within, self.population
 
     def residuals(self) -> tuple[Floats, Floats, Floats]:
@@ -130,8 +130,8 @@ class Evidence:
     def variance_shares(self, contributions: Floats) -> Floats:
         """Compute the contribution of each query sampled by chance to the variance V̂, shape (n,), never below 0.
 
-        It is (g ω)² (k e² + (1 − k) s), with residual e, its variance s within the query, importance weight ω = p/π,
-        calibration factor g and k = `keep`. ``contributions`` (n,) are g ω e, as computed by `solved`.
+        It is (g ω)² (k e² + (1 − k) s): regression residual e, its variance s within the query, importance weight ω =
+        p/π, calibration factor g, k = `keep`. ``contributions`` (n,) are g ω e, as computed by `solved`.
         """
         keep, (_, e, s) = self.keep, self.residuals()
         lifted = np.divide(contributions, e, out=self.importance_weights.copy(), where=e != 0)  # g ω
@@ -261,7 +261,11 @@ def evidence_of(design: Design, reading: Reading, judge: ReadingJudge, selection
 def _judged_values(
     scheme: Scheme, reading: Reading, judge: ReadingJudge, selection: Selection, evidence: Evidence
 ) -> JudgedValues:
-    """Collect the value of each judged query, whether it was sampled by chance or with certainty."""
+    """Collect the value of each judged query, whether it was sampled by chance or with certainty.
+
+    ``evidence`` holds the queries sampled by chance. Values known before the sample are included; with replacement
+    there is a row for each draw.
+    """
     queries, values = scheme.rows(reading, selection), evidence.values
     by_draws = isinstance(scheme, Replacement)
     if evidence.is_census and by_draws:
@@ -286,9 +290,10 @@ def _each_once(queries: Ints, values: Floats) -> tuple[Ints, Floats]:
 
 
 def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selections: Selections) -> EvidenceArrays:
-    """Collect the data for estimators from at most 65,535 selections drawn without replacement, for one target.
+    """Collect the data for estimators from several selections drawn without replacement, for one target.
 
-    ``judge`` is the result of ``reading.judge(grades)``.
+    ``reading`` holds what is known of the target besides labels, ``judge``, the result of ``reading.judge(grades)``,
+    computes values and regressors of the selected queries from the labels.
     """
     pool, order, judged, n = reading.pool_sums, reading.order, judge.totals(selections), selections.costs.size
     of_queries = (reading.query_probs, order.query_rates, reading.least_rates, reading.is_open, reading.known_values)
@@ -305,7 +310,7 @@ def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selec
     rows = Rows._make((*(np.empty(shape) for shape in shapes), np.empty(starts[-1], dtype=np.int64)))
     beyond = np.full(owners.size, -1) if judged.beyond is None else judged.beyond.astype(np.int64)
     kernel.gather(owners, taken, queries, judged.totals, judged.within, beyond, starts, rows)
-    if order.dead is not None:
+    if order.dead is not None:  # places whose labels can no longer change a value are selected, but not judged
         of_places = np.repeat(owners, selections.counts)[order.dead[selections.places]]
         n_items -= np.bincount(of_places, minlength=n)
     return EvidenceArrays(

@@ -335,11 +335,11 @@ def _signed_rank_test(differences: Floats) -> float:
     sizes = np.abs(differences)
     # Equal differences of decimal scores differ in their last digits, but must share a rank.
     _, place, counts = np.unique(np.round(sizes / sizes.max(), 12), return_inverse=True, return_counts=True)
-    doubled = (2 * np.cumsum(counts) - counts + 1)[place]
+    doubled = (2 * np.cumsum(counts) - counts + 1)[place]  # twice the ranks: whole numbers, also if ranks are shared
     smaller = int(min(doubled[differences > 0].sum(), doubled[differences < 0].sum()))
     if n > LARGEST_EXACT:
         return float(min(1.0, 2 * ndtr((smaller - doubled.sum() / 2) / math.sqrt((doubled**2).sum() / 4))))
-    chances = np.zeros(doubled.sum() + 1)
+    chances = np.zeros(doubled.sum() + 1)  # probability of each sum of ranks with a random sign
     chances[0] = 1.0
     for rank in doubled:
         chances[rank:] = (chances[rank:] + chances[:-rank]) / 2

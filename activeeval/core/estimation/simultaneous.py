@@ -94,7 +94,7 @@ def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], flo
     Parameters
     ----------
     roots : ndarray, shape (n, k)
-        As returned by `pair_roots`.
+        Unit vectors whose products are the correlations of the estimates, as returned by `pair_roots`.
     degrees_of_freedom : ndarray, shape (n,)
         At least 1; infinite for normal intervals.
     """
@@ -150,7 +150,8 @@ def hold_at_once(
     errors : array, shape (n_pairs,)
         Estimate less truth of each difference.
     variances : ndarray, shape (n_systems, n_systems)
-        As in `pair_roots`. A difference of variance 0 must be exact up to rounding; an infinite one always holds.
+        Variance of the difference of every two systems, symmetric, 0 on the diagonal; infinite if unknown. A difference
+        of variance 0 must be exact up to rounding; one of infinite variance always holds.
     pairs : sequence of (int, int)
         The two systems of each difference.
     degrees : array, shape (n_pairs,)

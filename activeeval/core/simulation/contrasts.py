@@ -85,14 +85,17 @@ def simulate_contrasts(
         define the contrasts.
     grades : array of int, shape (n_items,)
         The labels of the pool.
-    repetitions, rng
-        As in `replicate`.
+    repetitions : int
+        Number of repetitions, each a sample of every design.
+    rng : Generator, SeedSequence, int or None
+        Repetition r draws with the r-th child of this seed.
     targets : mapping of (int, int) to Target
         The difference of every two systems: variances of pairs that are no contrasts are needed as well.
     budgets : sequence of float
         Ascending, in mean items.
     interval : str
-        As in `simulate`; simultaneous coverage is computed for t intervals only.
+        Kind of the intervals, a key of `activeeval.core.estimation.INTERVALS` (always t for draws with replacement);
+        simultaneous coverage is computed for t intervals only.
     **options
         `SimulationOptions`: expected, n_jobs and progress.
 
@@ -153,8 +156,8 @@ def _at_once(
 ) -> SimultaneousResults:
     """Summarize a method's differences together at the k-th budget.
 
-    ``runs`` and ``reference`` are the repetitions of the shared and the passive samples by contrast, ``truths`` the
-    true differences.
+    ``runs`` and ``reference`` are the repetitions of the shared and the passive samples by contrast (two systems, by
+    number), ``truths`` the true differences.
     """
     pairs = list(truths)
     errors = np.array([runs[pair].values[:, k] - truths[pair] for pair in pairs])

@@ -154,8 +154,18 @@ def replicate_with(
 ) -> Replications:
     """Run one repetition for each seed, on an ascending array of budgets.
 
-    Parameters and errors are those of `replicate`. The random key of a repetition follows from its seed and the grades
-    known to the design. Repetitions run in chunks, in ``n_jobs`` threads.
+    The random key of a repetition follows from its seed and the grades known to the design. Repetitions run in chunks,
+    in ``n_jobs`` threads.
+
+    Parameters
+    ----------
+    design : Design
+    grades : array of int, shape (n_items,)
+        The labels of the pool; −1 for an item that cannot be judged.
+    budgets : ndarray, shape (n_budgets,)
+        In mean items (the mean item of the pool costs 1).
+    **options
+        `ReplicationOptions`: target, scope, expected, n_jobs and interval.
     """
     # imported here: slow, and not needed by reports without simulation
     from joblib import Parallel, delayed, effective_n_jobs
@@ -219,10 +229,11 @@ def _runner(scheme: Scheme, task: _ReplicationTask) -> tuple[Run, int]:
 
 @_runner.register
 def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
-    """Build ``(run, most)`` as `_runner` for samples that are judged upward in level until the budget is spent.
+    """Build ``(run, most)`` for samples that are judged upward in level until the budget is spent.
 
-    The level of a unit (items of a query that are judged at once) is its random position in the judging order. Only
-    units below ``limit``, which the largest budget cannot exceed, are computed.
+    ``run`` maps random keys to the results of their repetitions, ``most`` is the largest number of keys per call. The
+    level of a unit (items of a query that are judged at once) is its random position in the judging order. Only units
+    below ``limit``, which the largest budget cannot exceed, are computed.
     """
     design, budgets, judge = task.design, task.budgets, task.reading.judge(task.labels)
     limit = scheme.limit(design.order, budgets[-1])
@@ -279,8 +290,9 @@ def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
 
 @_runner.register
 def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run, int]:
-    """Build ``(run, most)`` as `_runner` for draws with replacement, as in `kernels.replication.replicate`.
+    """Build ``(run, most)`` for draws with replacement, computed by `kernels.replication.replicate`.
 
+    ``run`` maps random keys to the results of their repetitions, ``most`` is the largest number of keys per call.
     Raises InputError for anything but default intervals for the pool. Budgets that pay for all queries (a census) are
     not simulated: their estimate is the true value.
     """
@@ -307,6 +319,7 @@ def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run,
         """Compute the results of the repetitions with these keys, shape (n_keys, n_budgets, len(COLUMNS))."""
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         if n_sampled:
+            # columns: estimate, variance, degrees of freedom, draws, distinct queries, distinct items, cost
             ran = _runs_of_draws(arrays, keys, n_sampled, guess)
             out[:, :n_sampled, _ESTIMATED] = ran[:, :, [0, 1, 2, 1, 1]]
             out[:, :n_sampled, _COUNTED] = ran[:, :, [3, 4, 5, 6, 3]]
@@ -323,8 +336,9 @@ def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run,
 def _runs_of_draws(arrays: tuple[Any, ...], keys: Keys, n_budgets: int, n_uniforms: int) -> Floats:
     """Run repetitions of draws with replacement; repeat those whose random sequences were too short with longer ones.
 
-    ``arrays`` are the arguments of the kernel between uniforms and results, ``n_uniforms`` is the first length. The
-    result has shape (n_keys, n_budgets, 7), as in `kernels.replication.replicate`.
+    ``arrays`` are the arguments of `kernels.replication.replicate` between uniforms and results, ``n_uniforms`` is the
+    first length. The result has shape (n_keys, n_budgets, 7), with columns estimate, variance, degrees of freedom,
+    draws, distinct queries, distinct items and cost.
     """
     out = np.empty((len(keys), n_budgets, 7))
     todo = np.arange(len(keys))

@@ -228,7 +228,8 @@ def summarised(
 ) -> list[Summary]:
     """Summarise the repetitions of each design for ``target`` (default: the designs' first) at each budget.
 
-    ``kinds`` has the kind of interval of each design; other parameters as in `simulate`.
+    ``designs``, ``runs`` (their repetitions) and ``kinds`` (of intervals) have the same keys, "passive", the reference,
+    among them. ``grades`` (n_items,) are the pool's labels; ``budgets`` are in units of ``unit`` mean items (cost 1).
     """
     reading = designs["passive"].reading(target)
     truth = estimates.weighted_sum(reading.query_probs, reading.values(np.asarray(grades, dtype=np.int64)))
@@ -279,7 +280,7 @@ def _summary(
     """Summarize the repetitions of one design at the k-th budget.
 
     ``named`` has further fields of the summary; ``excess`` is the ratio of the design's variance to the least possible
-    one, or None; ``passive_errors`` (repetitions,) are those of the reference.
+    one, or None; ``passive_errors`` (repetitions,) are those of the reference. A budget's ``unit`` is in mean items.
     """
     errors, slack = run.values[:, k] - truth, NO_ERROR * abs(truth)
     covers = (run.lows <= truth + slack) & (run.highs >= truth - slack)
