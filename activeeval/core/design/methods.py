@@ -261,7 +261,7 @@ class Method:
     def order(
         self, design_input: DesignInput, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float
     ) -> Order:
-        """Build the order (places with sampling rates) of a part of a pool; other arguments are over the whole pool."""
+        """Build the order (places with rates) of a part of a pool; ``share`` is defensive, sums of the whole pool."""
         return order_of(design_input.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
 
     def design_of(self, design_input: DesignInput, order: Order, scheme: Scheme, max_grade: int | None) -> Design:

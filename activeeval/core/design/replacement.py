@@ -140,6 +140,10 @@ class ReplacementDraws:
 
         Parameters
         ----------
+        key : uint64
+            Seed of the draws.
+        budget : float
+            In mean items (the mean item costs 1).
         expected : bool
             False (default): the run ends at the first query that the budget, which is never overspent, cannot pay
             for. True: as many draws as cost the budget on average: the budget over the mean cost of a draw.
@@ -149,7 +153,7 @@ class ReplacementDraws:
         queries : ndarray of int64
             In the order of the draws, with repetitions; every query once if the budget pays for all.
         cost : float
-            Of judging them, in mean items (the mean item costs 1); a repeated query costs nothing.
+            Of judging them, in mean items; a repeated query costs nothing.
         last : int or None
             The query that the budget could not pay for; None if no such query ended the run.
 
@@ -312,7 +316,10 @@ class Replacement(Scheme):
         return self.sampling_probs, self.sampling_probs[order.place_queries]
 
     def item_probs(self, order: Order, selection: Selection, level: float) -> Floats:
-        """Compute the probability that each place's query is drawn at least once in a selection."""
+        """Compute the probability that each place's query is drawn at least once, by the draws of a selection.
+
+        The result has shape (n_places,), a place is an item in the judging order of its query. Draws have no ``level``.
+        """
         return (1 - (1 - self.sampling_probs) ** selection.queries.size)[order.place_queries]
 
     def mean_size(self, query_probs: Floats) -> float:

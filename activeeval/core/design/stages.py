@@ -122,7 +122,7 @@ class WholeQueries:
         return beliefs
 
     def places(self, targets: Sequence[Target], beliefs: GradeProbs | None, known: Ints) -> OrderPlaces:
-        """Arrange the items that targets need as places (items in judging order)."""
+        """Arrange the items that targets need as places (items in judging order); ``known`` grades (≥ 0) come last."""
         return wanted_places(targets, known)
 
     def moments(self, target: Target, beliefs: GradeProbs) -> Moments:
@@ -144,7 +144,7 @@ class WholeQueries:
         return Ratios(of_query, of_query[places.open_queries])
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs | None, known: Ints) -> Reading:
-        """Build the reading of a target on an order; raise InputError if the order lacks an item that it needs."""
+        """Build the reading (what estimators need besides labels) of a target; InputError if an item is not covered."""
         check_reaches(target, order, known, as_prefix=False)
         unknown = np.full(order.n_queries, np.nan)
         predictions = unknown if beliefs is None else self.moments(target, beliefs).mean
@@ -220,7 +220,7 @@ class Depth:
         return pooled(places, whole, is_nested=True)
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
-        """Build the reading of a target on an order; raise InputError if the order lacks an item that it needs."""
+        """Build the reading (what estimators need besides labels) of a target; InputError if an item is not covered."""
         check_reaches(target, order, known, as_prefix=True)
         lowest_grades = np.maximum(known, 0)
         f0, lowest = expectations_of(target, beliefs, order.offsets, order.items, lowest_grades)
@@ -271,7 +271,7 @@ class Items:
         return pooled(places, variances, is_nested=False)
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
-        """Build the reading of a target on an order.
+        """Build the reading (what estimators need besides labels) of a target on an order (places with rates).
 
         Raises
         ------

@@ -155,7 +155,8 @@ def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s
     """Compute the variance of each term of Ŝ² (the variance between queries), from choosing and sampling its query.
 
     With s the variance from sampling within the query and ``beyond`` its estimated value minus the mean, beyond² has
-    the variance 4 (L − R̂)² s + 2 s² under normality; it is capped at the square of the term. All shapes are (n,).
+    the variance 4 (L − R̂)² s + 2 s² under normality; it is capped at the square of the term. ``weights`` are those of
+    the queries in Ŝ². All shapes are (n,).
     """
     keep, s = evidence.keep, np.abs(s)
     within = weights**2 * (4 * np.maximum(beyond**2 - s, 0.0) * s + 2 * s**2)

@@ -138,7 +138,7 @@ class Evidence:
         return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
 
     def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
-        """Compute each row's part of the variance's relative error, (n,); None if degrees of freedom describe it."""
+        """Compute each row's part of the relative error of V̂, (n,): None here, as degrees of freedom describe it."""
         return None
 
 

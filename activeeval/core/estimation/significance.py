@@ -348,7 +348,10 @@ def _signed_rank_test(differences: Floats) -> float:
 
 
 def _randomization_test(differences: Floats, n_permutations: int, random: np.random.Generator) -> float:
-    """Compute the two-sided p value of the sign-flip randomization test of nonzero differences; 1 if there are none."""
+    """Compute the two-sided p value of the sign-flip randomization test of nonzero differences; 1 if there are none.
+
+    ``n_permutations`` random flips of signs are drawn; all flips are enumerated if they are not more.
+    """
     n = differences.size
     total = differences.sum()
     # A sum equal to the observed one up to rounding counts as equally extreme.

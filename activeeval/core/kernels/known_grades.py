@@ -16,7 +16,8 @@ def learn_known(query_offsets, nodes, grades, weights):
 
     The query factor is a random effect shared by a query's items, with n_nodes possible values (nodes). ``nodes``
     (n_nodes, n_items, n_grades) are the grade probabilities at each, ``grades`` (n_items,) the known grades, negative
-    if unknown. A grade that the model holds impossible is skipped.
+    if unknown. Query q has the items ``query_offsets[q]`` to ``query_offsets[q + 1] - 1``. A grade that the model holds
+    impossible is skipped.
     """
     for q in range(query_offsets.size - 1):
         before = weights[q].copy()

@@ -81,7 +81,7 @@ def _list_value(numerator, values, d, ranked, n, discounts):
 
     ``values`` (n_places, draws) are the stop probabilities or relevances of the simulated labels of items in judging
     order. ``ranked`` has the place in that order of the item at each of the first ``n`` ranks; −1, for an item that is
-    not to be judged, counts 0.
+    not to be judged, counts 0. ``numerator`` is CASCADE or another kind, ``discounts`` (depth,) are those of ranks.
     """
     total, state = 0.0, 1.0
     for i in range(n):
@@ -99,9 +99,11 @@ def _list_value(numerator, values, d, ranked, n, discounts):
 
 @_jit
 def lists_value(kind, values, d, ranked1, ranked2, lengths, discounts):
-    """Compute the numerator of the first list minus that of the second in draw ``d``; see `_list_value`.
+    """Compute the numerator of the first list minus that of the second in draw ``d``, one set of simulated labels.
 
-    The arguments are not bundled into tuples, because that is far slower.
+    ``values`` (n_places, draws) are the stop probabilities or relevances of the labels by place (item in judging
+    order), ``ranked1`` and ``ranked2`` the place at each rank, of which the first ``lengths`` count. The arguments are
+    not bundled into tuples, because that is far slower.
     """
     first = _list_value(kind, values, d, ranked1, lengths[0], discounts)
     return first - _list_value(kind, values, d, ranked2, lengths[1], discounts)
@@ -126,7 +128,8 @@ def reveal_label(measure, reaches, lists, draws, n_rows, k, y):
     """Replace the simulated label of an item by the known grade ``y`` in the first ``n_rows`` draws.
 
     ``k`` is the item's place in judging order; ``reaches`` (grades, levels) is 1 where a grade has at least the gain of
-    a level. The numerators and counts of the draws are updated too.
+    a level. ``measure`` is a `MeasureTerms`, ``lists`` the query's `QueryLists`, ``draws`` its `LabelDraws`, whose
+    numerators and counts are updated too.
     """
     for d in range(n_rows):
         previous = draws.grades[k, d]
@@ -140,7 +143,7 @@ def reveal_label(measure, reaches, lists, draws, n_rows, k, y):
 
 @_jit
 def draw_labels(measure, reaches, model, lists, draws, start_places, hashes, per_node):
-    """Fill ``draws`` with simulated labels of a query's items in judging order.
+    """Fill ``draws`` (`LabelDraws`) with simulated labels of a query's items in judging order.
 
     There are ``per_node`` sets of labels for each quadrature node of the query factor (a random effect shared by a
     query's items), and a last one with the lowest grade everywhere. ``start_places`` are the items, ``hashes`` the
@@ -200,8 +203,8 @@ def drawn_variance(measure, lists, lengths, draws, omega, per_node):
 def lists_of(lists, q, query_items, place, start, discounts):
     """Build the lists of query ``q`` in terms of its places; return ``(QueryLists, (length1, length2))``.
 
-    The lengths are the numbers of ranks that count. ``query_items`` are the query's items in judging order; ``place``
-    is workspace, −1 throughout, indexed by item minus ``start``, the query's first item.
+    The lengths are the numbers of ranks that count: those with a discount. ``query_items`` are the query's items in
+    judging order; ``place`` is workspace, −1 throughout, indexed by item minus ``start``, the query's first item.
     """
     n = query_items.size
     at = QueryLists(

@@ -149,7 +149,7 @@ def _binned(below, order, scale, spent, sizes, lowest):
 
     A level is the threshold above which a key's sample contains the place. ``spent`` and ``sizes`` (n_keys, _BINS)
     receive costs and counts, ``lowest`` (rows,) the lowest level of each row of ``below`` (a query under a key), at
-    which the query's overhead is paid. ``scale`` is bins per unit of level.
+    which the query's overhead (in ``order``, as the costs) is paid. ``scale`` is bins per unit of level.
     """
     keys, queries, starts, places, levels = below
     costs, overheads = order.costs, order.overheads
@@ -169,8 +169,8 @@ def _ending(spent, sizes, budgets, bins, starts):
     """Find the bin of levels in which each budget ends, and lay out a list of the places (items) in such bins.
 
     Return the list's length. ``bins`` (n_keys, n_budgets) receives the bin, or ``_BINS`` if everything can be paid;
-    ``starts`` (n_keys, _BINS) the start of a bin's places in the list, −1 if not needed. ``spent`` is changed to the
-    cost below each bin.
+    ``starts`` (n_keys, _BINS) the start of a bin's places in the list, −1 if not needed. ``spent`` (n_keys,
+    _BINS) is changed from the cost in each bin to that below it; ``sizes``, of the same shape, are numbers of places.
     """
     n, bins[:], starts[:] = 0, _BINS, -1
     for r in range(spent.shape[0]):

@@ -117,7 +117,8 @@ def _stop_moments(probs, stop_probs, start, used, e, d):
 def _gather(items, start, e, d, e_ranked, d_ranked):
     """Copy e and d (moments of the stop probability) in the order of a list; return the number of ranks that count.
 
-    Ranks count until the expected share of users who go on is negligible. ``start`` is the query's first item.
+    Ranks count until the expected share of users who go on is negligible. ``e`` and ``d`` are indexed by item minus
+    ``start``, the query's first item; ``e_ranked`` and ``d_ranked`` receive them by rank.
     """
     reach = 1.0
     for i in range(items.size):

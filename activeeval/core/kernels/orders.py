@@ -18,7 +18,8 @@ _RUN = 8
 def rank_by_score(query_offsets, scores, data, texts, offsets, items):
     """Rank the items of each query by score, highest first; return the number of ranked items.
 
-    Fills ``items`` with the items of query q, best first, from ``offsets[q]`` to ``offsets[q + 1] - 1``.
+    Query q has the items ``query_offsets[q]`` to ``query_offsets[q + 1] - 1``. ``items`` receives those with a score,
+    best first, from ``offsets[q]`` to ``offsets[q + 1] - 1``; ``offsets`` (n_queries + 1,) is filled too.
 
     Equal scores are ranked by item id descending, as in trec_eval. Items with score NaN are not ranked. The id of item
     z is ``data[texts[z]:texts[z + 1]]``.
@@ -52,7 +53,10 @@ def _stands_before(scores, data, texts, a, b):
 
 @_jit
 def _sort(items, spare, scores, data, texts):
-    """Sort items by score and id in place, by a bottom-up merge sort of short sorted runs; ``spare`` is workspace."""
+    """Sort items by score and id in place, by a bottom-up merge sort of short sorted runs; ``spare`` is workspace.
+
+    The id of item z is ``data[texts[z]:texts[z + 1]]`` (bytes).
+    """
     n = items.size
     for start in range(0, n, _RUN):
         for i in range(start + 1, min(start + _RUN, n)):

@@ -93,7 +93,8 @@ def cascade_terms(tree_a, tree_b, size, rank, discounts, sign, around, alpha, be
 def settle(tree_a, tree_b, size, rank, discounts, value):
     """Set the stop probability of the item at ``rank`` to ``value``, known from its label, in a list's tree of `plant`.
 
-    Rank −1 (the item is not in the list) changes nothing.
+    Rank −1 (the item is not in the list) changes nothing. ``tree_a`` and ``tree_b`` (tree nodes, n_nodes) hold the
+    tree's maps, ``size`` is its number of leaves, ``discounts`` are those of ranks.
     """
     if rank < 0:
         return
@@ -113,7 +114,8 @@ def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
     The sum is Σ_i (r_i / i)(1 + Σ_{j<i} r_j), the numerator of average precision, with r the known or expected
     relevance. Rank −1 means that the list does not contain the item. ``ranked`` has the row in ``expected`` (n_items,
     n_nodes) of the item at each of the first ``n`` ranks, one column for each node of the query factor (a random effect
-    shared by a query's items); ``sign`` is −1 for the list that is subtracted.
+    shared by a query's items); ``sign`` is −1 for the list that is subtracted. ``alpha`` and ``beta`` have shape
+    (n_nodes,).
     """
     for u in range(alpha.size):
         so_far, total, slope = 0.0, 0.0, 0.0  # summed per list, so that two equal lists cancel exactly

@@ -118,6 +118,7 @@ def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratio
     query's own costs as long as their ratio is larger. ``stage_variances`` (n_queries,) is the variance that remains
     once all items of a query are judged, ``overheads`` (n_queries,) the cost of opening it. ``query_ratios``
     (n_queries,) receives the pooled ratio; it is not changed for a query without overhead, which is always selected.
+    Query q has the items ``offsets[q]`` to ``offsets[q + 1] - 1``.
     """
     for q in range(offsets.size - 1):
         item_ratios = ratios[offsets[q] : offsets[q + 1]]
@@ -215,6 +216,7 @@ def expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, l
     ``costs`` and ``place_rates`` (n_places,) are those of places (items in judging order), ``query_rates`` and
     ``overheads`` (n_queries,) those of queries; an overhead is the cost of opening a query. It is paid with the query's
     first place if ``nested`` (a place is judged only with all before it), else if at least one of its places is judged.
+    Query q has the places ``offsets[q]`` to ``offsets[q + 1] - 1``.
     """
     total = 0.0
     for q in range(offsets.size - 1):

@@ -25,7 +25,7 @@ def locate(cumulative, u):
 
 @_jit
 def _locate_between(cumulative, u, low, high):
-    """Find the first index from ``low`` to ``high`` whose cumulated probability exceeds ``u``, by bisection."""
+    """Find the first index from ``low`` to ``high`` whose ``cumulative`` probability exceeds ``u``, by bisection."""
     while low < high:
         middle = (low + high) >> 1
         if cumulative[middle] > u:
@@ -37,7 +37,10 @@ def _locate_between(cumulative, u, low, high):
 
 @_jit
 def _signposts(cumulative):
-    """Compute the indices that `locate` finds for 0, 1/n … 1, shape (n + 1,), to narrow later searches."""
+    """Find the first index whose ``cumulative`` probability (n,) exceeds each of 0, 1/n … 1, to narrow later searches.
+
+    The result has shape (n + 1,).
+    """
     n = cumulative.size
     places = np.empty(n + 1, np.int64)
     for k in range(n + 1):
@@ -47,9 +50,10 @@ def _signposts(cumulative):
 
 @_jit
 def _locate_by(signposts, cumulative, u):
-    """Find the same index as `locate`, by a search between two of the ``signposts`` of `_signposts`.
+    """Find the first index whose ``cumulative`` probability (n,) exceeds ``u``, between two known indices.
 
-    The range is widened by one on each side because u · n is rounded.
+    ``signposts`` (n + 1,) are these indices for 0, 1/n … 1 in place of ``u``. The range is widened by one on each side
+    because u · n is rounded.
     """
     n = cumulative.size
     k = int(u * n)

@@ -156,7 +156,8 @@ def _path_label(model, item, word, weights, s, n):
     """Simulate the label of an item in set ``s`` of ``n`` sets of labels.
 
     All labels of a set belong to one value of the query's random effect, which has weights ``weights`` (n_nodes,).
-    ``word`` is the hash of the item's id, from which the random number comes.
+    ``model.nodes`` (n_nodes, n_items, n_grades) are the grade probabilities at each value. ``word`` is the hash of the
+    item's id, from which the random number comes.
     """
     at, node = (s + 0.5) / n, 0
     for u in range(weights.size):

@@ -191,7 +191,7 @@ def _with_labels(omega, p, alpha, beta, values, ideal, has_ideal, value, prob):
 
 @_jit
 def _ideals(known, rest, none_left, steps, reaches, cumulative, ideal):
-    """Fill ``ideal`` (nodes, grades) with the ideal's expected value for each grade of the next item."""
+    """Fill ``ideal`` (nodes, grades) with the best ranking's expected value for each grade of the next item."""
     for y in range(reaches.shape[0]):
         for u in range(ideal.shape[0]):
             ideal[u, y] = ideal_value(known, reaches[y], rest[u], none_left[u], steps, cumulative)

@@ -121,7 +121,7 @@ class Summary:
         return self.coverage.value < _LEVEL - _FAR * math.sqrt(_LEVEL * (1 - _LEVEL) / self.repetitions)
 
     def row(self, *, with_errors: bool = True) -> dict[str, float | int | str | None]:
-        """Tabulate the fields by name, each figure ``x`` followed by its standard error ``x_se``; None if unknown."""
+        """Tabulate the fields by name, None if unknown; ``with_errors`` adds ``x_se``, the error of each figure."""
         out: dict[str, float | int | str | None] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -315,7 +315,8 @@ def _summary(
 def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[Figure | None]:
     """Compute the share of labels that a design saves over the passive one at each budget, with bootstrap errors.
 
-    Errors have shape (repetitions, n_budgets); the share is that of `saved_at`, None where it is unknown.
+    Errors have shape (repetitions, n_budgets). The share is 1 − Λ'/Λ, where the design at budget Λ' has passive's mean
+    absolute error at Λ; None where it is unknown.
     """
     n = len(errors)
     point = saved_at(budgets, np.abs(errors).mean(axis=0), np.abs(passive_errors).mean(axis=0))
