@@ -132,7 +132,7 @@ class Campaign(Record):
     @property
     def reached_budget(self) -> float:
         """Budget, in mean items (which cost 1), that the sample has reached: further judgments continue from there."""
-        if self.design.scheme.goes_on:
+        if self.design.scheme.goes_on:  # it continues earlier samples: its budget was an expected cost
             return self.selection.cost
         is_done = self.paths is not None and not self.progress.waiting and not self.goes_on
         return min(self.selection.cost, self.read_budget) if is_done else self.read_budget
@@ -335,9 +335,9 @@ class Campaign(Record):
         n_in_order, n_units = self._n_in_order(), len(self.drawing.queries)
         if n_in_order and (n == 0 or self.drawing.block_ends[n - 1] < n_units):
             selection = self.drawing.selection(n_in_order)
-            return selection, selection.cost / blocks[-1]
+            return selection, selection.cost / blocks[-1]  # strict order: all units before the first ungraded one
         if self.paths is not None and n_units and self._followed.is_spent:
-            return self.block_selection(n), 1.0
+            return self.block_selection(n), 1.0  # adaptive depth: no more can be requested, the reserve is used up
         if n == 0 and n_units:
             raise self._incomplete()
         return self.block_selection(max(n, 1) - 1), (blocks[n - 1] / blocks[-1] if n else 0.0)

@@ -71,6 +71,7 @@ def needed_of_sample(
     if outlook.order.cost <= campaign.reached_budget and campaign.progress.waiting == 0:
         return needed_of_queries(estimate, interval, margin)  # the deciding interval need not be a t interval
     design, unit = campaign.drawn_design, campaign.design.pool.cost_unit
+    # all items of the sample so far, requested or not, without those judged or found unjudgeable
     waiting = sum(len(unit.items) for unit in campaign.planned) - sum(campaign.progress) + campaign.progress.waiting
     if waiting or campaign.goes_on:
         at_end = campaign.half_width_at_end(confidence, target, scope=estimate.scope)
@@ -169,7 +170,7 @@ def more_queries(half: float, wanted: float, n: float, confidence: float) -> Mor
     """
     if not (0 < wanted < half < math.inf and 1 < n < math.inf):
         return None
-    of_one = half * math.sqrt(n) / float(t_quantile(confidence, n - 1))
+    of_one = half * math.sqrt(n) / float(t_quantile(confidence, n - 1))  # standard deviation between queries
     lowest, highest = n, n * _CLOSE
     while highest < _MOST_QUERIES and of_one * float(t_quantile(confidence, highest - 1)) / math.sqrt(highest) > wanted:
         lowest, highest = highest, 2 * highest

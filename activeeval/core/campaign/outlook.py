@@ -175,6 +175,7 @@ class Outlook:
         factor : float
             Assumed ratio of the variance from sampling within the pool to its prediction.
         """
+        # search over levels if the sample can grow, else over costs of a new one
         at = self._at_level if self.can_grow else self._at_draws
         lowest, highest = self.now.level, self._highest
         if not self.can_grow:

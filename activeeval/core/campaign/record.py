@@ -181,16 +181,18 @@ class Record(RequestedUnits):
         self._has_external_log = True
         for unit in self.planned[len(self._labels.units) :]:
             self._labels.add(unit)
-        self.settle(place for place in state.judgments if place[0] - n_before in range(1, len(self.planned) + 1))
+        numbers = range(n_before + 1, n_before + len(self.planned) + 1)  # of this round's units in the log
+        self.settle(place for place in state.judgments if place[0] in numbers)
 
     def settle(self, places: Iterable[Place]) -> None:
         """Update the labels of some documents from their current judgments.
 
         ``places`` are pairs of a unit's number in the log (a unit is what is judged at once) and a document id.
         """
-        for place in places:
-            unit, decided = self.planned[place[0] - self._n_before - 1], self._state.adjudicated.get(place)
-            for item, grades in grades_of_place(unit, place[1], self._state.judgments[place], self.judging):
+        for number, doc in places:
+            place = (number, doc)
+            unit, decided = self.planned[number - self._n_before - 1], self._state.adjudicated.get(place)
+            for item, grades in grades_of_place(unit, doc, self._state.judgments[place], self.judging):
                 self._labels.judge(item, grades, None if decided is None else decided.grade)
         self._forget()
 

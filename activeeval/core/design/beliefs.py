@@ -304,6 +304,7 @@ class GradeProbs:
             of_part = logsumexp(likelihoods[part], axis=0, b=inside) - np.log(inside.sum(axis=0))
             of_folds[:] = np.bincount(folds[queries], of_part, minlength=of_folds.size)
         of_others = evidence @ (1.0 - np.eye(evidence.shape[1]))
+        # posterior weight of each part by labels of other folds, relative to its prior weight, for each query
         moved = (softmax(of_others + np.log(shares), axis=0) / shares)[:, folds]
         weights = self.weights.copy()
         for part, times in zip(parts, moved, strict=True):
@@ -330,7 +331,7 @@ class GradeProbs:
 
     @property
     def extra_models(self) -> Floats:
-        """Grade probabilities of extra models, shape (n_models, n_items, n_grades); rows of known items are certain."""
+        """Grade probabilities of extra models, (n_models, n_items, n_grades); known grades have probability 1."""
         probs = np.asarray(self.extra_probs, dtype=np.float64)
         probs = np.asarray(probs / probs.sum(axis=2, keepdims=True), dtype=np.float64)
         known_kernel.settle_known(probs, self.known)

@@ -141,7 +141,7 @@ class _Point:
     @property
     def height(self) -> float:
         """Value of the dual function D: cost plus weighted excess of the variances over their bounds."""
-        bound = self.weights > 0
+        bound = self.weights > 0  # other targets, also those with an infinite bound, add nothing
         return self.cost + float(self.weights[bound] @ self.ascent[bound])
 
     @property

@@ -244,6 +244,7 @@ def ranked_first(targets: Sequence[Target], beliefs: GradeProbs, items: Ints, wo
     for target in targets:
         values = target.terms(beliefs.max_grade + 1).values
         gains += mean_over_nodes(beliefs.weights[owners], (beliefs.nodes @ values)[:, items])
+    # from 1 to 2, and below 1: the order within both groups stays, and the first is ahead
     return np.where(moves, 1.0 + worth / (1.0 + worth), gains / (1.0 + gains))
 
 

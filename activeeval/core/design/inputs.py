@@ -191,6 +191,7 @@ class DesignInput:
         the item before it.
         """
         if not self.stage.is_nested:
+            # SIGNED: a query's variance beyond that of its items may be below 0, if items cancel in a difference
             return pooled(self.places, variances, is_nested=False, least_share=SIGNED)
         return self.stage.pooled(self.places, replace(variances, misplaced=0.0))
 

@@ -97,6 +97,6 @@ class PlannedVariance:
         The variance is at least 0, and 0 where everything is sampled with certainty.
         """
         inverse = 1.0 / np.asarray(levels, dtype=np.float64)
-        n = np.searchsorted(np.exp2(self.bins / _PER_OCTAVE), inverse)
+        n = np.searchsorted(np.exp2(self.bins / _PER_OCTAVE), inverse)  # number of bins with rates below 1 / T
         weighted, whole = (np.concatenate(([0.0], np.cumsum(each))) for each in (self.weighted, self.whole))
         return np.maximum(weighted[n] * inverse - whole[n], 0.0)

@@ -119,6 +119,7 @@ class RefittedJudge(ReadingJudge):
 
         For several selections there is one row for each query of each, and each selection has its own refitted model.
         """
+        # the selection of each row; a single `Selection` has no owners
         owners = getattr(selection, "owners", np.zeros(selection.queries.size, dtype=np.int64))
         width = 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((owners.size, width)), np.empty((owners.size, n_products(width)))

@@ -85,7 +85,7 @@ class Reading:
 
     @cached_property
     def limits(self) -> tuple[float, float]:
-        """Lowest and highest possible value of the target; infinite if only a part of the pool is here to tell."""
+        """Lowest and highest possible value of the target; infinite if unloaded parts of a larger pool decide them."""
         if self.order.larger_pool is not None and self.target.measure.cutoff is None:
             return UNLIMITED
         return self.target.limits(self.largest_grade)
@@ -331,7 +331,7 @@ class WholeQueryJudge(ReadingJudge):
             return self.values
         queries = np.unique(order.place_queries[missing])
         expected = expectations_of(reading.target, reading.beliefs, order.offsets, order.items, self.labels, queries)[1]
-        values = self.values.copy()
+        values = self.values.copy()  # a query's value is the expected one after its last place
         values[queries] = expected[order.offsets[queries + 1] - 1]
         return values
 

@@ -205,7 +205,7 @@ class Depth:
             for done in work:
                 done.result()
         of_open = np.maximum(squares[places.matters], 0.0)
-        nothing = np.zeros(places.pool.n_queries)
+        nothing = np.zeros(places.pool.n_queries)  # the places hold all of the variance
         least, misplaced = _least_depth_shares(target, places), 0.0
         if not terms.is_exact:
             least, misplaced = np.full(of_open.size, LEAST_ITEM_SHARE), MISPLACED_SHARE

@@ -197,25 +197,25 @@ def _planned_of_block(
         after.append(of_after)
         shares = np.maximum(shares, np.where(weights[part.queries][part.owners] > 0, of_shares, 0.0))
         stops = np.maximum(stops, np.where(weights[part.queries] > 0, of_stops, 0))
-    sizes = n_paths[part.queries][part.owners]
+    n_sets = n_paths[part.queries][part.owners]  # label sets of each place's query: later rows of its arrays are unused
     of_places = omega[:, part.queries][:, None, part.owners]
     joint = (of_places * after).sum(axis=0)
-    planned = joint.sum(axis=0) / sizes
-    planned[planned <= _NOTHING * (of_places * before).sum(axis=(0, 1)) / sizes] = 0.0
+    planned = joint.sum(axis=0) / n_sets
+    planned[planned <= _NOTHING * (of_places * before).sum(axis=(0, 1)) / n_sets] = 0.0
     ratios = np.divide(joint, planned, out=np.ones_like(joint), where=planned > 0)
     paths, are_living = part.paths(order, ratios, shares, stops, looks)
-    counts = are_living & (np.arange(most)[:, None] < sizes) & (paths > 0)
+    counts = are_living & (np.arange(most)[:, None] < n_sets) & (paths > 0)
     n_living = counts.sum(axis=0)
     expected = np.where(counts, paths, 0.0).sum(axis=0) / np.maximum(n_living, 1)
     terms: list[list[tuple[Floats, Floats]]] = [[] for _ in targets]
     for s, path in enumerate(paths):
-        is_of = (s < sizes) & (path > 0)
+        is_used = (s < n_sets) & (path > 0)
         for t, target in enumerate(targets):
             p = segment_probs(target, order)[part.queries][part.owners]
-            variances = p**2 * (before[t][s] - after[t][s]) / sizes
-            terms[t].append((path[is_of], variances[is_of]))
+            variances = p**2 * (before[t][s] - after[t][s]) / n_sets
+            terms[t].append((path[is_used], variances[is_used]))
     curves = [PlannedVariance.of(*(np.concatenate(column) for column in zip(*each, strict=True))) for each in terms]
-    return np.array((planned, n_living / sizes, expected)), curves
+    return np.array((planned, n_living / n_sets, expected)), curves
 
 
 @dataclass(frozen=True, slots=True, eq=False)

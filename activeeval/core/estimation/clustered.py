@@ -99,6 +99,7 @@ def share_between(residuals: Floats, weights: Floats, queries: Ints) -> Figure:
     """
     plain = by_query([weights * residuals, weights, weights * residuals**2], queries)
     squares = by_query([(weights * residuals) ** 2, weights**2], queries)
+    # sums over pairs of different items: the square of a sum minus the sum of squares
     pairs = plain[:, :2] ** 2 - squares
     return jackknifed(np.column_stack((pairs, plain[:, 2], plain[:, 1])), _shares_between)
 
@@ -129,7 +130,7 @@ def _centred(totals: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _correlations(totals: Floats) -> Floats:
-    """Compute the correlation of each row of totals, which `_moments` summed."""
+    """Compute the correlation, (n,), from each row of totals w, wx, wy, wx², wy², wxy, shape (n, 6)."""
     of_x, of_y, both = _centred(totals)
     return np.asarray(both / np.sqrt(of_x * of_y))
 

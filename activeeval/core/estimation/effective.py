@@ -110,6 +110,7 @@ def value_variance(
     inside = _by_items if reading.kind == "items" else _as_a_whole
     certain, opened = inside(evidence, evaluated, reading, selection)
     centre, share = evaluated.value, 1.0 - evidence.open_share
+    # Σ p (L − R̂)² over certain queries, from their sums of p L², p L and p
     squares = evidence.certain_squares - 2 * centre * certain + centre**2 * share
     return replace(opened, value=squares + opened.value + evaluated.plain_variance)
 

@@ -102,7 +102,10 @@ def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], flo
     errors = _errors(degrees_of_freedom)
 
     def share(alpha: float) -> float:
-        """Compute the share of draws in which all intervals hold."""
+        """Compute the share of draws in which all intervals of confidence 1 − ``alpha`` hold.
+
+        One holds if the |Z| drawn for it is at most its t quantile times the relative error drawn for its variance.
+        """
         bounds = (stdtrit(degrees_of_freedom, 1 - alpha / 2) * errors).astype(np.float32)
         return float((sizes <= bounds[:, None, :]).all(axis=2).mean())
 

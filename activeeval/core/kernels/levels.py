@@ -101,17 +101,18 @@ def come(keys, order, limit, out):
     """Find the places with levels below a limit under each of several keys; return the number of rows written.
 
     A place is an item in its query's judging order. A key determines one random sample; the level of a place is the
-    threshold above which the sample contains it. The
-    result is −1 if ``out`` is too small. Rows are sorted by query, then key, so that the data of a query are read from
-    memory once for all keys.
+    threshold above which the sample contains it. The result is −1 if ``out`` is too small. Rows are sorted by query,
+    then key, so that the data of a query are read from memory once for all keys.
 
     Parameters
     ----------
     keys : array of uint64
+        Seeds of the samples.
     order : OrderArrays
+        Sampling rates and hashes of queries and places.
     limit : float
     out : BundlesBelow
-        Out: a row for each query and key with places below the limit.
+        Out: a row for each query and key with places below the limit, and these places with their levels.
     """
     longest = 0
     for q in range(order.query_rates.size):

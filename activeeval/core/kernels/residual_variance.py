@@ -105,8 +105,10 @@ def _share(measure, lists, lengths, k, draws, omega, per_node, is_known):
 
 @_jit
 def _stops(measure, lists, lengths, draws, is_known):
-    """Check whether no further label can change the query's value, for any grades; see the module.
+    """Check whether no further label can change the query's value, for any grades.
 
+    That is so if its numerator is fixed (all labels at ranks that count, or that users of a cascade reach, are known)
+    and it is 0, or there is no ideal, or the ideal is the same with all unknown labels at the lowest or highest gain.
     ``lengths`` are the numbers of ranks of both lists that count; ``is_known`` (n_places,) tells which labels are
     known. The last draw of ``draws`` has the lowest grade for all unknown labels.
     """

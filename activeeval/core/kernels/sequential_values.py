@@ -159,7 +159,10 @@ def _over(top, bottom):
 
 @_jit
 def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, nothing):
-    """Compute a query's expected value before a label: ``alpha`` / `ideal_value`, averaged over its random effect."""
+    """Compute a query's expected value before a label: ``alpha`` / `ideal_value`, averaged over its random effect.
+
+    ``omega``: weights; by gain level, ``known`` counts revealed items, ``rest`` (nodes, levels) others, ``nothing`` is 0.
+    """
     total = 0.0
     for u in range(omega.size):
         value = alpha[u]
@@ -229,7 +232,7 @@ def _learn(omega, p, y, node_weights):
 def _walk(measure, prior_weights, query, state, lengths, n_steps, grades, uniforms, spread):
     """Reveal ``n_steps`` items of a query, and fill ``state.path`` with its expected value before and after each label.
 
-    With ``uniforms`` labels are simulated, and E[(change by a label)² | labels before] is added to ``spread``.
+    Labels are ``grades`` (−1: none), or simulated by ``uniforms``: E[(change by one)² | before] is added to ``spread``.
     ``lengths`` are the number of items to process, and the number of ranks of each list that count.
     """
     numerator, values, discounts, steps, reaches, cumulative = measure
@@ -335,8 +338,7 @@ def reveal(
     n_nodes, n_grades = model.nodes.shape[0], measure.values.size
     shape = (longest, widest, measure.discounts.size, n_nodes, n_grades, measure.steps.size)
     query, state = _workspace(*shape, measure.numerator == CASCADE)
-    labels, total, nothing = np.empty(longest, np.int64), np.empty(longest), np.empty(0)
-    drawn = np.empty(longest)
+    labels, total, drawn, nothing = np.empty(longest, np.int64), np.empty(longest), np.empty(longest), np.empty(0)
     for q in range(first, last):
         start, base = query_offsets[q], offsets[q]
         n = offsets[q + 1] - base

@@ -320,11 +320,11 @@ def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> 
     """
     n = len(errors)
     point = saved_at(budgets, np.abs(errors).mean(axis=0), np.abs(passive_errors).mean(axis=0))
-    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES) / n
+    weights = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES) / n
     resampled = np.array(
         [
             saved_at(budgets, of_method, passive)
-            for of_method, passive in zip(counts @ np.abs(errors), counts @ np.abs(passive_errors), strict=True)
+            for of_method, passive in zip(weights @ np.abs(errors), weights @ np.abs(passive_errors), strict=True)
         ]
     )
     out: list[Figure | None] = []

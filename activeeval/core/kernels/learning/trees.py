@@ -54,7 +54,9 @@ def tree_sums(features, nodes, weights, out):
     ----------
     features : array of float64, shape (n_items, n_features)
     nodes : Nodes
+        All trees, one after the other.
     weights : array of float64, shape (n_leaves,)
+        Of the leaves of all trees.
     out : array of float64, shape (n_items,)
     """
     for i in range(features.shape[0]):
