@@ -142,7 +142,7 @@ class CarriedScheme(Scheme):
         return (check_budget(budget),)
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return the inclusion probabilities of every query and of every place; the budget does not change them.
+        """Return the inclusion probabilities of queries, (n_queries,), and places, (n_places,); no budget changes them.
 
         A place is an item in the judging order of its query.
         """

@@ -27,7 +27,9 @@ from activeeval.core.types import Floats, Ints
 def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
     """Compute the variance that each item's label removes from a value divided by an ideal, as nDCG.
 
-    It is w_i of the module's formula.
+    To first order it is Var[v_i] ((s_i − m d)² + V d²) / I², with the gain v_i of item i, the slope s_i of the
+    numerator N in it, the expected ideal I, m = E[N] / I, the variance V of N / I, and the discount d of the rank that
+    one more relevant item adds to the ideal.
 
     Parameters
     ----------

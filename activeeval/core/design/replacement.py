@@ -309,7 +309,7 @@ class Replacement(Scheme):
         return (float(budget),)
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return the draw probability q of every query, and for every place that of its query.
+        """Return the draw probability q of every query, (n_queries,), and of every place's query, (n_places,).
 
         A place is an item in the judging order of its query.
         """

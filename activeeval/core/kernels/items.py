@@ -27,7 +27,7 @@ _SMALL = 1e-100
 
 @_jit
 def running_sums(offsets, contrast, predictions):
-    """Fill the running sums of ``predictions`` (n_places, 3, n_nodes) from its means; see `observe_items`.
+    """Fill the running sums, row SUM, of ``predictions`` (n_places, 3, n_nodes) from the expected gains, row MEAN.
 
     The sum of place i (an item in its query's judging order) at node u is Σ ``contrast``_j E[g_j | u] over the query's
     places j up to i, with g the gain; query q has the places ``offsets[q]`` to ``offsets[q + 1] - 1``. A node is a

@@ -161,7 +161,7 @@ def _over(top, bottom):
 def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, nothing):
     """Compute a query's expected value before a label: ``alpha`` / `ideal_value`, averaged over its random effect.
 
-    ``omega``: weights; by gain level, ``known`` counts revealed items, ``rest`` (nodes, levels) others, ``nothing`` is 0.
+    ``omega``: weights; by gain level ``known`` counts revealed items, ``rest`` (nodes, levels) others; ``nothing``: 0.
     """
     total = 0.0
     for u in range(omega.size):

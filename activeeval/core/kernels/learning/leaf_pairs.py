@@ -58,6 +58,8 @@ def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, m
     total : array of float64, shape (n_columns,)
         Σ_k v_k/η_k is added to it; divided by Σ 1/η_k it is the mean v.
     """
+    # v is scale · moves, so that its shrinking in each step is one product; scales is the sum of scale / η up to now,
+    # and earlier has each change of moves times the scales before it: Σ v/η is scales · moves − earlier
     scale, scales, weights = 1.0, 0.0, 0.0
     earlier = np.zeros(moves.size)
     for k in range(order.size):
@@ -88,7 +90,8 @@ def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, m
 def coordinate_steps(rows, order, base_margins, norms, bound, multipliers, moves):
     """Maximize the dual of a linear ranking SVM over each multiplier in the given order, with the others fixed.
 
-    The primal is ½‖v‖² + C Σ max(0, 1 − margin_i) over pairs i; see the module.
+    The primal is ½‖v‖² + C Σ max(0, 1 − margin_i) over pairs i, with margin_i = (w_0 + v)ᵀΔ_i, the dual
+    Σ α_i (1 − w_0ᵀΔ_i) − ½‖Σ α_i Δ_i‖² with multipliers 0 ≤ α_i ≤ C and v = Σ α_i Δ_i.
 
     Parameters
     ----------
