@@ -297,7 +297,7 @@ class Campaign(Record):
         return following, following.go_on()
 
     def _rebuilt(self, design: Design, log: Iterable[Event]) -> Self:
-        """Rebuild the campaign with another design from the same log."""
+        """Rebuild the campaign with another design from the same log: its own, or a store's, which it then follows."""
         ways: dict[str, Any] = {"key": int(self.key), "rules": self.rules, **self.ways}
         if not self._has_external_log:
             return self.replay(design, log, **ways)

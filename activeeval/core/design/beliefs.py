@@ -230,6 +230,7 @@ class GradeProbs:
         rows, row_of_item = self.refit.after(items, grades)
         probs = rows.astype(np.float32)
         prior = self.model_prior
+        # a model of the distinct rows, as if they were the items of one query
         offsets, unknown = np.array([0, len(rows)]), np.full(len(rows), -1, dtype=np.int64)
         table = replace(
             self, query_offsets=offsets, grade_probs=probs, known=unknown, nodes=nodes_of(probs, self.factor),

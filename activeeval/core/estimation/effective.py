@@ -165,7 +165,10 @@ def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s
 
 
 def _is_supported(evidence: Evidence, evaluated: EstimatorResult, of_values: ValueVariance) -> bool:
-    """True if the variance between queries and that of the estimate are known well enough to report their ratio n."""
+    """True if the variance between queries and that of the estimate are known well enough to report their ratio n.
+
+    The relative standard error of n must be at most `FARTHEST` and rest on `FEWEST_TERMS` terms or more.
+    """
     terms, noise = of_values.terms / of_values.value, of_values.noise / of_values.value**2
     of_variance = evidence.variance_errors(evaluated.contributions, evaluated.variance)
     if of_variance is not None:  # the errors of V̂ come from the same rows

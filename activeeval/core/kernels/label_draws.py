@@ -62,8 +62,8 @@ def _read_list(lists, ranked, sign, items, place, start, discounts):
     """Add one ranking of a query to its `QueryLists`; return the number of ranks that count.
 
     Records the place (position in judging order, −1 if not to be judged) of the item at each rank in ``ranked``, adds
-    ``sign`` times the rank's discount to the contrast, and marks which places count. ``place`` maps an item
-    minus ``start`` (the query's first item) to its place.
+    ``sign`` times the rank's discount to the contrast, and marks which places count. ``place`` maps an item minus
+    ``start`` (the query's first item) to its place.
     """
     n = min(items.size, discounts.size)
     for i in range(n):
