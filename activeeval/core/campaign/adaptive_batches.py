@@ -234,7 +234,7 @@ class AdaptiveBatches:
         is_drawn = history.alive[ends] > 0
         columns = ((history.alive, np.ones(order.items.size)), (history.expected, order.place_rates))
         shares = []
-        for drawn, unseen in columns:
+        for drawn, unseen in columns:  # means over labels drawn from the model, and as planned without labels
             of_ends = np.where(is_drawn, drawn[ends], unseen[ends])
             of_places = np.where(is_drawn[owners], drawn[places], unseen[places])
             shares.append(np.minimum(of_places / of_ends[owners], 1.0))

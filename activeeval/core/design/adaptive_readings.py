@@ -154,7 +154,7 @@ class AdaptiveJudge(ReadingJudge):
         """Compute what estimators need of each query of a selection (the judged items): its value and regressors.
 
         `JudgedTotals.beyond` flags queries judged beyond the last item that can change the measure's numerator: further
-        items change only the ideal.
+        items change only the ideal. ``tails`` is the position of that item in the judging order, from 1.
         """
         totals, tails = self.judge.totals(selection), self.reading.tails[selection.queries]
         has_tail = wanted_of(self.reading.unseen.order)[selection.queries] > tails

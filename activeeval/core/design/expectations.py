@@ -75,7 +75,7 @@ def expectations_of(
     # empty arrays: labels are not simulated
     no_hashes, no_samples, no_spread = np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0)
     terms = target.terms(beliefs.max_grade + 1)
-    codes, values = SoftLabels.of(labels).coded(terms.values)
+    codes, values = SoftLabels.of(labels).coded(terms.values)  # labels as indices into values, −1 for none
     arrays = walked(target, replace(terms, values=values), beliefs, offsets, items)
     blocks = [(0, f0.size)] if queries is None else [(q, q + 1) for q in queries.tolist()]
     for block in blocks:

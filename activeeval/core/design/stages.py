@@ -296,6 +296,7 @@ class Items:
             contrast=contrast,
             means=means,
         )
+        # the predictions follow from the reading's own regressors
         object.__setattr__(reading, "predictions", reading.known_values + reading.regressors[:, 1])
         return reading
 
