@@ -90,7 +90,7 @@ class AdaptiveBatches:
 
     @property
     def spent(self) -> float:
-        """Cost of all requested places (items in the judging order of their query), in mean items."""
+        """Cost of all requested places (items in the judging order of their query), in mean items (cost 1)."""
         return float(self.costs[self.paths.batches > 0].sum())
 
     @cached_property

@@ -126,7 +126,7 @@ class Campaign(Record):
 
     @property
     def read_budget(self) -> float:
-        """Budget, in mean items, that estimates use once all is judged: without a reserve (adaptive depth)."""
+        """Budget, in mean items (cost 1), that estimates use once all is judged: without adaptive depth's reserve."""
         return self.drawn_design.blocks[-1]
 
     @property

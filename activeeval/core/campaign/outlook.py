@@ -254,7 +254,7 @@ class Outlook:
         """Compute the share of the present variance from sampling within the pool that is left at a sampling level.
 
         It is the variance planned at the level ``at`` divided by the one planned at the present level. At the sampling
-        level T, a place of rate r is judged with probability min(1, T r).
+        level T, an item of rate r is judged with probability min(1, T r).
         """
         if self.planned <= 0:
             return 1.0

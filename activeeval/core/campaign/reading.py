@@ -107,7 +107,7 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
     """Return a warning if one query has much of the sampling variance expected at a sampling level, else ().
 
     The spread of the other queries then tells little about the variance. There is no warning for a pool that is
-    processed in parts, because only some of its queries are loaded. At the sampling level T, a place of rate r is
+    processed in parts, because only some of its queries are loaded. At the sampling level T, an item of rate r is
     judged with probability min(1, T r).
     """
     left = reading.left_to_chance(level) if design.order.larger_pool is None else np.zeros(1)

@@ -78,7 +78,7 @@ class AdaptiveReading(PrefixReading):
     def bounded(self) -> PlannedVariance:
         """Upper bound on the variance that any grade model plans, by sampling level, computed before any label.
 
-        At the sampling level T, a place of rate r is judged with probability min(1, T r).
+        At the sampling level T, an item of rate r is judged with probability min(1, T r).
         """
         return self.unseen.bounded
 
@@ -86,7 +86,7 @@ class AdaptiveReading(PrefixReading):
     def planned_blindly(self) -> PlannedVariance | None:
         """Variance, by sampling level, that would be planned if all grades were equally likely; before any label.
 
-        At the sampling level T, a place of rate r is judged with probability min(1, T r).
+        At the sampling level T, an item of rate r is judged with probability min(1, T r).
         """
         return self.unseen.planned_blindly
 

@@ -313,7 +313,7 @@ class GradeProbs:
         return replace(self, weights=weights / weights.sum(axis=1, keepdims=True))
 
     def unturned(self) -> GradeProbs:
-        """Drop the reversed nodes of a `defended` model and give their weight to the grader's own nodes.
+        """Drop the reversed grade probabilities of a `defended` model and give their weight to the grader's own ones.
 
         Used after labels have shown the direction of the grader's values.
         """

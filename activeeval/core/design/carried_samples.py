@@ -272,7 +272,7 @@ def going_on(
     design : Design
         For the current targets, as if no earlier sample existed; without overheads.
     in_hand : EarlierLabels
-        From earlier samples with the same key.
+        From earlier samples with the same key (seed).
     budget : float
         Expected cost of new labels, in mean items (the mean item costs 1); an upper limit if ``enough`` is given.
     enough : float, optional
@@ -362,7 +362,7 @@ def _in_turn(order: Order, place_probs: Floats) -> Floats:
 def _selection(order: Order, places: Ints) -> Selection:
     """Build the `Selection` of some places (indices), with sampling level 1, because rates are probabilities here.
 
-    At the sampling level T, a place of rate r is judged with probability min(1, T r).
+    At the sampling level T, an item of rate r is judged with probability min(1, T r).
     """
     queries, counts = np.unique(order.place_queries[places], return_counts=True)
     cost = order.cost_of(queries, counts, places)

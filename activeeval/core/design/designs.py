@@ -120,13 +120,13 @@ class Design:
 
     @property
     def planned_order(self) -> Order:
-        """Order (places with rates) as planned; with adaptive depth, averaged over labels drawn from the model."""
+        """Order (items with rates) as planned; with adaptive depth, averaged over labels drawn from the model."""
         plan = self if self.unseen is None else self.unseen
         return plan.order if plan.history is None else plan.history.averaged(plan.order)
 
     @property
     def known_order(self) -> Order:
-        """Order (places with rates) as known before any label; 0 for rates that depend on labels."""
+        """Order (items with rates) as known before any label; 0 for rates that depend on labels."""
         if self.history is None:
             return self.order
         return replace(self.order, place_rates=QueryPaths.begun(self.history, self.order).rates)
@@ -225,7 +225,7 @@ class Design:
         )
 
     def _along(self, history: History, place_rates: Floats, living: Ints) -> Design:
-        """Return the design with rates that followed labels; ``living`` counts each query's places to judge."""
+        """Return the design with rates that followed labels; ``living`` counts each query's items to judge."""
         order = along(self.order, place_rates, living)
         readings = tuple(
             AdaptiveReading.of(reading, order, living, plan)
@@ -314,9 +314,9 @@ class Design:
         return replace(self.stage.reading(target, self.order, self.beliefs, self.known), scale=self.scale)
 
     def _of_segment(self, target: Target, unseen: Design) -> Reading:
-        """Return the reading of one of the design's targets restricted to a segment (some queries).
+        """Build what estimators need of one of the design's targets, restricted to a segment (some queries).
 
-        Raise InputError for any other: places skipped because they cannot change the design's targets might change it.
+        Raise InputError for any other: items skipped because they cannot change the design's targets might change it.
         """
         if id(target) in self.segments:
             return self.segments[id(target)]
@@ -334,7 +334,7 @@ class Design:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """Warnings about the budget and its first block, before anything is judged."""
+        """Warnings about the budget and its first block (then the sample can be read), before anything is judged."""
         if not self.blocks:
             return ()
         whole, early = (self.scheme.caution(self.order, end) for end in (self.blocks[-1], self.blocks[0]))
@@ -344,7 +344,7 @@ class Design:
 
     @property
     def inclusion_probs(self) -> tuple[Floats, Floats]:
-        """Inclusion probabilities of each query, (n_queries,), and each place, (n_places,), at the budget.
+        """Inclusion probabilities of each query, (n_queries,), and each place (item), (n_places,), at the budget.
 
         With replacement they are the probabilities of one draw.
         """

@@ -326,7 +326,7 @@ def _higher(order: Order, limit: float, n_units: int) -> float:
 
 
 def _selected(bundles: BundlesBelow, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
-    """Select the places (items in judging order) of each finished key below the key's level, as rows of `Selections`.
+    """Select the places (items in judging order) of each finished key (seed) below its level, as rows of `Selections`.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ class Method:
         targets : Target or sequence of Target
             Targets on one pool. The sample is balanced between them; any other target that it covers can be read.
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades), optional
-            The grade model; required by every method that uses one and does not ignore it.
+            The grade model, for each value of its query factor if it has one; required by methods that use a model.
         budget : float, optional
             In mean items (the pool's mean item costs 1).
         blocks : sequence of float, optional

@@ -107,7 +107,7 @@ def informed_weights(offsets: Ints, nodes: Floats, weights: Floats, known: Ints)
     offsets : ndarray of int64, shape (n_queries + 1,)
         Start of each query's items.
     nodes : ndarray, shape (n_nodes, n_items, n_grades)
-        Grade probabilities at each node of the query factor.
+        Grade probabilities at each node (value of a random effect shared by a query's items).
     weights : ndarray, shape (n_nodes,)
         Prior weights of the nodes.
     known : ndarray of int64, shape (n_items,)

@@ -137,7 +137,7 @@ class Order:
         return float(self.costs[self.place_rates > 0].sum() + self.overheads.sum())
 
     def cost_of(self, queries: Ints, counts: Ints, places: Ints) -> float:
-        """Compute the cost in mean items of judging ``places``, ``counts[k]`` of them in query ``queries[k]``.
+        """Compute the cost in mean items (cost 1) of judging ``places``, ``counts[k]`` of them in query ``queries[k]``.
 
         The order of the sum is that of simulated samples, so that both agree in the last bit.
         """
@@ -150,7 +150,7 @@ class Order:
     def dearest_units(self) -> Floats:
         """Cost of the most expensive possible unit (what is judged at once) of each query, in mean items, (n_queries,).
 
-        With overhead a unit may hold all places of a query; without, each place is a unit of its own.
+        With overhead a unit may hold all items of a query, without it a single one. The mean item costs 1.
         """
         owners, costs = self.place_queries, np.where(self.place_rates > 0, self.costs, 0.0)
         together = np.bincount(owners, costs, minlength=self.n_queries) + self.overheads
@@ -170,13 +170,13 @@ class Order:
         return float(np.partition(units, max(units.size - 2, 0))[-2:].sum())
 
     def expected_cost(self, level: float) -> float:
-        """Compute the expected cost, in mean items, of a sample that judges places of rate r with min(1, level · r)."""
+        """Compute the expected cost, in mean items, of a sample that judges items of rate r with min(1, level · r)."""
         self.check_whole()
         arrays = (self.offsets, self.query_rates, self.place_rates, self.overheads, self.costs)
         return float(rates.expected_cost(*arrays, self.is_nested, level))
 
     def level_for(self, cost: float) -> float:
-        """Compute the sampling level with this expected cost, in mean items; infinite if it pays for everything."""
+        """Compute the sampling level with this expected cost in mean items (cost 1); infinite if it pays for all."""
         self.check_whole()
         if cost >= self.cost:
             return np.inf
@@ -187,7 +187,7 @@ class Order:
         """Compute the variance at a level up to a constant factor, if the model behind the rates is right.
 
         As rates r are sqrt(variance / cost), except for their floors, r² cost stands for the variance: the result is
-        Σ r² cost (1/a − 1) over places, and over the opening of their queries, with inclusion probabilities a.
+        Σ r² cost (1/a − 1) over places (items), and over the opening of their queries, with inclusion probabilities a.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Order:
         return total
 
     def inclusion_probs(self, level: float) -> tuple[Floats, Floats]:
-        """Compute the probabilities that each query is opened, (n_queries,), and each place judged, (n_places,).
+        """Compute the probabilities that each query is opened, (n_queries,), and each place (item) judged, (n_places,).
 
         They are min(1, κ r) at level κ with rates r; 0 where nothing is judged.
         """
@@ -267,7 +267,7 @@ class OrderPlaces:
 
     @classmethod
     def of_order(cls, order: Order) -> OrderPlaces:
-        """Return the places of an order, without rates; those with a positive rate are wanted."""
+        """Return the places (items in judging order) of an order, without rates; a positive rate means wanted."""
         return cls(
             pool=order.pool,
             offsets=order.offsets,

@@ -198,7 +198,7 @@ class Reading:
     def planned(self) -> PlannedVariance:
         """Variance that the design planned for this target, by sampling level; 0 without a grade model.
 
-        At the sampling level T, a place of rate r is judged with probability min(1, T r).
+        At the sampling level T, an item of rate r is judged with probability min(1, T r).
         """
         if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
             return self.larger_pool_sums.planned
@@ -227,7 +227,7 @@ class Reading:
     def planned_blindly(self) -> PlannedVariance | None:
         """Variance, as a curve over sampling levels, that would be planned if all grades were equally likely.
 
-        At the level T, a place of rate r is judged with probability min(1, T r). None if the scale of grades is open.
+        At the level T, an item of rate r is judged with probability min(1, T r). None if the scale of grades is open.
         """
         if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
             return self.larger_pool_sums.planned_blindly

@@ -285,7 +285,7 @@ class Replacement(Scheme):
     def ends(
         self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
     ) -> tuple[float, ...]:
-        """Check the budget and return it as the only end of a block.
+        """Check the budget and return it as the only one at which the sample can be read.
 
         ``blocks``, requested ends before the last, must be None or empty. ``expected`` is True if the budget is met on
         average. ``name`` is the method's name for errors. With a budget below the cost of the most expensive query, the

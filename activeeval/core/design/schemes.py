@@ -176,7 +176,7 @@ class Scheme(Protocol):
         name : str
             Name of the method, for errors.
         budget : float
-            In mean items, as ``blocks``.
+            In mean items (the mean item costs 1), as ``blocks``.
         blocks : sequence of float or None
             Ends of the blocks (parts after which the sample can be read) before the last; None for the default.
         expected : bool
@@ -214,8 +214,8 @@ class Scheme(Protocol):
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
         """Draw the units of a key (the seed of the sample).
 
-        ``blocks`` are the cumulated budgets at which blocks end, the whole budget last; ``expected`` is True if the
-        budget is met on average instead of never exceeded.
+        ``blocks`` are the cumulated budgets at which the sample can be read, the whole last; ``expected`` is True if
+        the budget is met on average instead of never exceeded.
         """
 
     def rows(self, reading: Reading, selection: Selection) -> Ints:

@@ -189,8 +189,8 @@ def _with_plan(
     """Combine the observed variances V̂ of several samples with those planned at their sampling levels, as V*.
 
     If several queries show no spread, or hardly any relative to equally likely grades, V̂ becomes infinite, and V* is
-    the planned variance or that planned under equally likely grades, whichever is larger. At the sampling level T, a
-    place of rate r is judged with probability min(1, T r).
+    the planned variance or that planned under equally likely grades, whichever is larger. At the sampling level T, an
+    item of rate r is judged with probability min(1, T r).
 
     Parameters
     ----------

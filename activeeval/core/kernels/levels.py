@@ -146,7 +146,7 @@ def come(keys, order, limit, out):
 
 @_jit
 def _binned(below, order, scale, spent, sizes, lowest):
-    """Sum the costs and count the places (items) of each key in ``_BINS`` equal bins of their levels.
+    """Sum the costs and count the places (items) of each key (sample) in ``_BINS`` equal bins of their levels.
 
     A level is the threshold above which a key's sample contains the place. ``spent`` and ``sizes`` (n_keys, _BINS)
     receive costs and counts, ``lowest`` (rows,) the lowest level of each row of ``below`` (a query under a key), at
@@ -169,9 +169,9 @@ def _binned(below, order, scale, spent, sizes, lowest):
 def _ending(spent, sizes, budgets, bins, starts):
     """Find the bin of levels in which each budget ends, and lay out a list of the places (items) in such bins.
 
-    Return the list's length. ``bins`` (n_keys, n_budgets) receives the bin, or ``_BINS`` if everything can be paid;
-    ``starts`` (n_keys, _BINS) the start of a bin's places in the list, −1 if not needed. ``spent`` (n_keys,
-    _BINS) is changed from the cost in each bin to that below it; ``sizes``, of the same shape, are numbers of places.
+    Return the list's length. ``bins`` (n_keys, n_budgets) receives the bin by key (sample), or ``_BINS`` if everything
+    can be paid; ``starts`` (n_keys, _BINS) the start of a bin's places in the list, −1 if not needed. ``spent`` is
+    changed from the cost in each bin to that below it; ``sizes``, of the same shape, are numbers of places.
     """
     n, bins[:], starts[:] = 0, _BINS, -1
     for r in range(spent.shape[0]):
@@ -192,9 +192,9 @@ def _ending(spent, sizes, budgets, bins, starts):
 def _listed(below, order, scale, lowest, ends, at, prices):
     """List levels (``at``) and costs (``prices``) of the places in those bins in which a budget ends.
 
-    ``below`` has the places (items) of each query and key, ``lowest`` (rows,) the lowest level of each such row, to
-    whose place the query's overhead is added. A bin's list starts at its entry of ``ends`` (n_keys, _BINS), −1 for
-    other bins; the entry is moved on to the end. ``scale`` is bins per unit of level.
+    ``below`` has the places (items) of each query and key (sample), ``lowest`` (rows,) the lowest level of each such
+    row, to whose place the query's overhead is added. A bin's list starts at its entry of ``ends`` (n_keys, _BINS), −1
+    for other bins; the entry is moved on to the end. ``scale`` is bins per unit of level.
     """
     keys, queries, starts, places, levels = below
     costs, overheads = order.costs, order.overheads
@@ -229,8 +229,8 @@ def _end(at, prices, spent, budget):
 def settle(below, order, budgets, levels):
     """Fill ``levels`` (n_keys, n_budgets) with the threshold T of each budget: the lowest level that it cannot pay.
 
-    Places (items of queries) are judged in the order of their levels (infinite T if all can be paid). They are counted
-    by level into a few bins; only bins in which a budget ends are sorted.
+    A key determines one random sample. Its places (items of queries) are judged in the order of their levels; T is
+    infinite if all can be paid. They are counted by level into a few bins; only bins in which a budget ends are sorted.
 
     Parameters
     ----------

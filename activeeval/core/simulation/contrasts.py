@@ -92,7 +92,7 @@ def simulate_contrasts(
     targets : mapping of (int, int) to Target
         The difference of every two systems: variances of pairs that are no contrasts are needed as well.
     budgets : sequence of float
-        Ascending, in mean items.
+        Ascending, in mean items (the mean item of the pool costs 1).
     interval : str
         Kind of the intervals, a key of `activeeval.core.estimation.INTERVALS` (always t for draws with replacement);
         simultaneous coverage is computed for t intervals only.

@@ -117,7 +117,7 @@ def replicate(
     grades : array of int, shape (n_items,)
         The labels of the pool; −1 for an unjudged item, which then counts as unjudgeable.
     budgets : sequence of float
-        Ascending, in mean items of the pool.
+        Ascending, in mean items (the mean item of the pool costs 1).
     rng : Generator, SeedSequence, int or None
         Repetition r draws with the r-th child of this seed, independent of `n_jobs`.
     **options

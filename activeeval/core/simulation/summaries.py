@@ -173,7 +173,7 @@ def simulate(
     budgets : sequence of float
         In units of `unit`, ascending.
     unit : float
-        Cost of one unit of budget, in mean items of the pool.
+        Cost of one unit of budget, in mean items (the pool's mean item costs 1).
     interval : str or mapping of str to str
         The kind of the intervals, a key of `activeeval.core.estimation.INTERVALS` (always t for draws with
         replacement); or the kind of each design by its name, t by default.
