@@ -319,7 +319,7 @@ class _Dual:
         """
         places, n = self.design_input.places, query_rates.size
         owners = places.open_queries
-        if not self.design_input.stage.is_nested:
+        if not self.design_input.stage.is_nested:  # items with the rate of their query share its block
             joined: Bools = (place_rates >= query_rates[owners]) & (places.overheads[owners] > 0)
             return np.arange(n), np.where(joined, owners, n + np.arange(owners.size))
         is_new = np.ones(owners.size, dtype=np.bool_)

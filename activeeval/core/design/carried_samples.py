@@ -328,7 +328,7 @@ def _carried(design: Design, in_hand: EarlierLabels, place_probs: Floats) -> Des
     """
     order, known = design.order, design.known
     carried = replace(order, place_rates=_in_turn(order, place_probs), slopes=None, floors=None)
-    if order.is_nested:
+    if order.is_nested:  # a query is opened with its first place
         first = carried.offsets[:-1][np.diff(carried.offsets) > 0]
         query_rates = np.zeros(order.n_queries)
         query_rates[np.diff(carried.offsets) > 0] = carried.place_rates[first]

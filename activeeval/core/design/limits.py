@@ -224,7 +224,7 @@ class RatePlan:
             return pi
         owners = self._owners
         inside = np.divide(judged, pi[owners], out=np.zeros_like(judged), where=judged > 0)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # log of the probability that no item of an opened query is judged
             none = np.bincount(owners, np.log1p(-np.minimum(inside, 1.0)), minlength=pi.size)
         return np.asarray(-pi * np.expm1(none))
 

@@ -143,6 +143,7 @@ class RefittedJudge(ReadingJudge):
         grades = self.labels.grades[plain]
         beliefs = reading.beliefs.trusting(plain, grades)
         if not reading.target.terms(beliefs.max_grade + 1).is_exact:
+            # a value divided by an ideal is predicted from new grade probabilities, not only from new node weights
             learnt = reading.beliefs.after(plain, grades, lambda table: reading.stage.model(table).unturned())
             beliefs = replace(learnt, weights=beliefs.unturned().weights)
         depths = np.zeros(order.n_queries, dtype=np.int64)
@@ -154,5 +155,5 @@ class RefittedJudge(ReadingJudge):
         totals[:, 1:] = reading.regressors[taken.queries]
         rates = Rates(order.query_rates, order.place_rates)
         prefixes.prefix_totals(order.offsets, m, f, self.drift, rates, taken, totals, within)
-        totals[:, 2] = reading.predictions[taken.queries]
+        totals[:, 2] = reading.predictions[taken.queries]  # in place of m by the refitted model
         return totals, within

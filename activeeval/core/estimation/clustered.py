@@ -79,8 +79,8 @@ def correlation(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
 def slope(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
     """Compute the weighted slope of y on x over items; NaN if x is constant.
 
-    ``queries`` is the query of each item; all arrays have shape (n,).
     Its standard error is the linearised one: the square root of Σ_q (Σ w x e)², over Σ w x², with e the residuals.
+    ``queries`` is the query q of each item; all arrays have shape (n,).
     """
     if not np.ptp(x):
         return Figure(math.nan)

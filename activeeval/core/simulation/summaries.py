@@ -164,7 +164,8 @@ def simulate(
 ) -> list[Summary]:
     """Compare designs by repeated samples of a labelled pool, each against ``designs["passive"]``.
 
-    Raises InputError if that is missing, and errors of `replicate`.
+    ``grades`` (n_items,) are the pool's labels; ``repetitions`` samples are drawn of each design, the r-th by the r-th
+    child of the seed ``rng``. Raises InputError if "passive" is missing, and errors of `replicate`.
 
     Parameters
     ----------
@@ -339,8 +340,7 @@ def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list
     """Compute a lower bound of the share of labels saved at each budget, relative to the passive design.
 
     It is known where the smallest budget has a smaller error than passive (queries drawn by traffic, judged whole) by
-    two Monte-Carlo standard errors; None elsewhere, and at the smallest budget itself. Errors: (repetitions,
-    n_budgets).
+    two Monte-Carlo standard errors; None elsewhere and at the smallest budget. Errors: (repetitions, n_budgets).
     """
     out: list[float | None] = []
     for budget, passive in zip(budgets, np.abs(passive_errors).T, strict=True):
