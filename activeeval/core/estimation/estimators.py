@@ -210,7 +210,7 @@ def _with_plan(
         return observed, degrees, observed, np.zeros_like(observed)
     planned = stand_in = reading.planned.at(levels)
     # the plan under equally likely grades is as slow as a design: compute it only if it can matter
-    is_known = reading.larger_pool_sums is not None
+    is_known = reading.larger_pool_sums is not None  # a pool in parts has stored the plan
     can_matter = (observed < LEAST_SPREAD * reading.bounded.at(levels)) | np.isinf(observed) | is_known
     of_equal_grades = reading.planned_blindly if can_matter.any() else None
     if of_equal_grades is not None:

@@ -242,7 +242,7 @@ def evidence_of(design: Design, reading: Reading, judge: ReadingJudge, selection
         What ``reading.judge(grades)`` returns: the labels of the selection.
     """
     evidence = _evidence(design.scheme, design, reading, judge, selection)
-    draw, p = reading.target.pool.draw, reading.query_probs
+    draw, p = reading.target.pool.draw, reading.query_probs  # the draw of the pool's queries from a log, if any
     if reading.order.larger_pool is not None:
         return evidence
     if draw is None:
