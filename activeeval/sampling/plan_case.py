@@ -126,10 +126,7 @@ def plan_sample(
         }
         for of_target in forecasts
     ]
-    rows = [
-        planned_rows(of_target, budgets_of, needed)
-        for of_target, budgets_of in zip(forecasts, budgets_shown, strict=True)
-    ]
+    rows = [planned_rows(of_target, of_it, needed) for of_target, of_it in zip(forecasts, budgets_shown, strict=True)]
     best = best_method(rows, measured, default)
     plans = [
         QuestionPlan(
