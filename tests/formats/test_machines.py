@@ -18,6 +18,7 @@ from activeeval.formats.judgments.table_forms import of_table
 from activeeval.formats.tables.read_tables import frame_sheet
 
 QUERIES, DOCS = range(1, 9), range(5)
+MADE = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "1")
 
 
 def write(path, lines):
@@ -28,56 +29,66 @@ def grade(query, doc):
     return (query * doc + doc) % 4
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Return a folder with two runs, people's judgments, and a machine's in every form that says so."""
-    monkeypatch.chdir(tmp_path)
-    for name, turn in (("a.run", 1), ("b.run", 3)):
-        rows = [f"q{q} Q0 d{d} 1 {(d * turn + q) % 5 + d / 10} t" for q in QUERIES for d in DOCS]
-        write(tmp_path / name, rows)
-    rows = [f"q{q} Q0 d{d} 1 {(d + q) % 5 + d / 10} t" for q in range(1, 13) for d in DOCS]
-    write(tmp_path / "more.run", rows)
+def lines_of(path, rows):
+    write(path, map(json.dumps, rows))
+
+
+def write_files(folder):
+    """Write two runs, people's judgments, and a machine's in every form that says so; draw a campaign and a sample."""
+    for name, turn, queries in (("a", 1, QUERIES), ("b", 3, QUERIES), ("more", 1, range(1, 13))):
+        rows = [f"q{q} Q0 d{d} 1 {(d * turn + q) % 5 + d / 10} t" for q in queries for d in DOCS]
+        write(folder / f"{name}.run", rows)
     pairs = [(q, d, grade(q, d)) for q in QUERIES for d in DOCS]
-    write(tmp_path / "people.qrels", [f"q{q} 0 d{d} {g}" for q, d, g in pairs])
-    rows = [f"q{q},d{d},{g},gpt,machine" for q, d, g in pairs]
-    write(tmp_path / "kinds.csv", ["query_id,doc_id,grade,judge,judge_kind", *rows])
+    write(folder / "people.qrels", [f"q{q} 0 d{d} {g}" for q, d, g in pairs])
+    header = "query_id,doc_id,grade,judge,judge_kind"
+    write(folder / "kinds.csv", [header, *(f"q{q},d{d},{g},gpt,machine" for q, d, g in pairs)])
     rows = [f"q{q},d{d},{g},{'gpt,machine' if q == 1 else 'ann,person'}" for q, d, g in pairs]
-    write(tmp_path / "mixed.csv", ["query_id,doc_id,grade,judge,judge_kind", *rows])
-    umbrela = [
-        {"qid": f"q{q}", "docid": f"d{d}", "judgment": g, "result_status": 1, "prediction": str(g)} for q, d, g in pairs
-    ]
-    write(tmp_path / "umbrela.jsonl", map(json.dumps, umbrela))
-    answers = [
-        {"custom_id": f"{q} {d}", "response": {"body": {"choices": [{"message": {"content": str(g)}}]}}}
-        for q, d, g in pairs
-    ]
-    write(tmp_path / "answers.jsonl", map(json.dumps, answers))
-    asked = [{"custom_id": f"{q} {d}", "query_id": f"q{q}", "doc_id": f"d{d}"} for q, d, _ in pairs]
-    write(tmp_path / "batch.pairs.jsonl", map(json.dumps, asked))
+    write(folder / "mixed.csv", [header, *rows])
+    write(folder / "some.csv", (folder / "kinds.csv").read_text().splitlines()[:12])
+    write(folder / "status.csv", ["query_id,doc_id,grade,result_status", *(f"q{q},d{d},{g},1" for q, d, g in pairs)])
+    write(folder / "book.csv", ["query,docid,AI Judge", *(f"q{q},d{d},{g}" for q, d, g in pairs)])
+    keys = [({"query_id": f"q{q}", "doc_id": f"d{d}"}, g) for q, d, g in pairs]
+    asked_of = {"model": "gpt", "prompt_version": "v1", "prompt": "Grade it.", "explanation": "as it says"}
+    for name, value in asked_of.items():  # a file of each column
+        lines_of(folder / f"{name.rpartition('_')[2]}.jsonl", [{**key, "grade": g, name: value} for key, g in keys])
+    umbrela = {"result_status": 1, "prediction": "a grade"}
+    lines_of(
+        folder / "umbrela.jsonl", [{"qid": f"q{q}", "docid": f"d{d}", "judgment": g, **umbrela} for q, d, g in pairs]
+    )
+    replies = [{"choices": [{"message": {"content": str(g)}}]} for _, g in keys]
+    lines_of(folder / "answers.jsonl", [{"custom_id": f"{k}", "response": {"body": b}} for k, b in enumerate(replies)])
+    lines_of(folder / "batch.pairs.jsonl", [{"custom_id": f"{k}", **key} for k, (key, _) in enumerate(keys)])
     ratings = [
         {"query": f"q{q}", "ratings": [{"docId": f"d{d}", "rating": str(grade(q, d))} for d in DOCS]} for q in QUERIES
     ]
-    (tmp_path / "search.json").write_text(json.dumps({"type": "LLM_JUDGMENT", "judgmentRatings": ratings}))
-    book = [
-        {"query_text": f"q{q}", "doc_id": f"d{d}", "judgements": [{"rating": g, "user_email": None}]}
-        for q, d, g in pairs
-    ]
-    (tmp_path / "book.json").write_text(json.dumps({"name": "b", "query_doc_pairs": book}))
-    asked_of = {"model": "gpt", "prompt_version": "v1", "prompt": "Grade it.", "explanation": "as it says"}
-    for name, value in asked_of.items():  # a file of each column
-        rows = [{"query_id": f"q{q}", "doc_id": f"d{d}", "grade": g, name: value} for q, d, g in pairs]
-        write(tmp_path / f"{name.partition(chr(95))[2] or name}.jsonl", map(json.dumps, rows))
-    rows = [f"q{q},d{d},{g},1" for q, d, g in pairs]
-    write(tmp_path / "status.csv", ["query_id,doc_id,grade,result_status", *rows])
-    write(tmp_path / "book.csv", ["query,docid,AI Judge", *(f"q{q},d{d},{g}" for q, d, g in pairs)])
+    (folder / "search.json").write_text(json.dumps({"type": "LLM_JUDGMENT", "judgmentRatings": ratings}))
+    judgements = [{"judgements": [{"rating": g, "user_email": None}]} for _, g in keys]
+    book = [{"query_text": f"q{q}", "doc_id": f"d{d}", **j} for (q, d, _), j in zip(pairs, judgements, strict=True)]
+    (folder / "book.json").write_text(json.dumps({"name": "b", "query_doc_pairs": book}))
+    assert cli.run(["--quiet", "campaign", "create", "w", *MADE]) == 0
+    assert cli.run(["--quiet", "sample", *MADE, "--out", "t.sample", "--sheet", "t.csv"]) == 0
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(made := tmp_path_factory.mktemp("machines"))
+        write_files(made)
+    return made
+
+
+@pytest.fixture
+def folder(once, tmp_path, monkeypatch):
+    """Stand in a copy of the folder of all files."""
+    shutil.copytree(once, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 FORMS = ("kinds.csv", "umbrela.jsonl", "answers.jsonl", "search.json", "book.json", "book.csv")
 OF_REPLIES = ("model.jsonl", "version.jsonl", "prompt.jsonl", "explanation.jsonl", "status.csv")
 FORMS += OF_REPLIES
-OUT = ("--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "1")
-OUT += ("--out", "s.sample", "--sheet", "s.csv")
+OUT = (*MADE[2:], "--out", "s.sample", "--sheet", "s.csv")
 DOORS = {
     "score": ("score", "FILE", "a.run", "DCG@5"),
     "compare": ("compare", "a.run", "b.run", "--qrels", "FILE", "--measure", "DCG@5"),
@@ -93,9 +104,6 @@ DOORS = {
 @pytest.fixture
 def call(folder, capsys):
     """Return a function from arguments to exit code, output and messages; there are a campaign w and a sample."""
-    made = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "1")
-    assert cli.run(["--quiet", "campaign", "create", "w", *made]) == 0
-    assert cli.run(["--quiet", "sample", *made, "--out", "t.sample", "--sheet", "t.csv"]) == 0
 
     def run(*arguments):
         capsys.readouterr()
@@ -107,11 +115,16 @@ def call(folder, capsys):
     return run
 
 
+def words_of(door, form):
+    """Replace the file in the arguments of a door."""
+    return [form if word == "FILE" else word for word in DOORS[door]]
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_refuses_every_form_in_a_line_that_names_where_it_belongs(call, folder, door):
     for form in ("kinds.csv", "umbrela.jsonl"):
         before = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".sample", ".csv")}
-        code, out, err = call(*(form if word == "FILE" else word for word in DOORS[door]))
+        code, out, err = call(*words_of(door, form))
         assert (code, out) == (1, ""), (form, err)
         line = err.splitlines()[-1]
         assert f"{form}: these are a grader's grades" in line
@@ -134,36 +147,20 @@ def test_what_is_refused_as_labels_is_read_as_a_grader_s(folder, form):
 @pytest.mark.parametrize("form", ["kinds.csv", "answers.jsonl"])
 def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form):
     for door in ("score", "simulate", "judged", "train"):
-        arguments = [form if word == "FILE" else word for word in DOORS[door]]
+        arguments = words_of(door, form)
         code, _, err = call(*arguments, "--machine-is-truth", *(["--force"] if "--out" in arguments else []))
         assert code == 0, err
         assert f"{form}: 40 grades of a grader are used as labels" in err
-    scored = call(*(form if word == "FILE" else word for word in DOORS["score"]), "--machine-is-truth", "-o", "jsonl")[
-        1
-    ]
-    assert all(json.loads(line)["machine_is_truth"] for line in scored.splitlines())
-    compared = [form if word == "FILE" else word for word in DOORS["compare"]]
-    code, out, err = call(*compared, "--machine-is-truth", "-o", "jsonl")
-    assert err.count("are used as labels") == 1
+    assert is_told(*call(*words_of("score", form), "--machine-is-truth", "-o", "jsonl")[1:], form, 40)
+    code, out, err = call(*words_of("compare", form), "--machine-is-truth", "-o", "jsonl")
+    assert (code, err.count("are used as labels")) == (11, 1)
     assert is_told(out, err, form, 40)
-    assert code == 11, err
 
 
 def test_a_sample_that_knew_a_machine_s_grades_says_so_in_every_estimate(call, folder):
-    rows = (folder / "kinds.csv").read_text().splitlines()
-    write(folder / "some.csv", [rows[0], *rows[1:12]])
-    arguments = ["some.csv" if word == "FILE" else word for word in DOORS["judged"]]
-    assert call(*arguments, "--machine-is-truth")[0] == 0
-    sheet = (folder / "s.csv").read_text().splitlines()
-    place = sheet[0].split(",").index("grade")
-    filled = [line.split(",") for line in sheet[1:]]
-    for cells in filled:
-        cells[place] = "1"
-    write(folder / "s.csv", [sheet[0], *map(",".join, filled)])
-    code, out, err = call("estimate", "s.sample", "s.csv", "-o", "jsonl")
-    assert code == 0, err
-    cautions = json.loads(out.splitlines()[0])["cautions"]
-    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
+    assert call(*words_of("judged", "some.csv"), "--machine-is-truth")[0] == 0
+    filled(folder, "s.csv", "s.csv", ("person",))
+    assert warns(*call("estimate", "s.sample", "s.csv", "-o", "jsonl"))
     shutil.copy(folder / "s.sample", folder / "copy.sample")
     assert "are used as labels" in call("estimate", "copy.sample", "s.csv")[2]
 
@@ -174,13 +171,13 @@ def test_of_a_mixed_file_people_s_count_and_the_others_are_counted(call):
     code, out, err = call("campaign", "import", "w", "mixed.csv", "-o", "jsonl")
     assert (code, json.loads(out)["of_machines"]) == (0, 5)
     assert "5 of graders left out" in err
-    code, _, err = call(*("mixed.csv" if word == "FILE" else word for word in DOORS["judged"]))
+    code, _, err = call(*words_of("judged", "mixed.csv"))
     assert code == 0
     assert "mixed.csv: 5 judgments of graders are left out" in err
 
 
 def test_judgments_that_leave_nothing_to_judge_are_asked_whose_they_are(call):
-    code, _, err = call(*("people.qrels" if word == "FILE" else word for word in DOORS["judged"]))
+    code, _, err = call(*words_of("judged", "people.qrels"))
     assert code == 0
     assert "40 of 40 items are judged already by people.qrels: are these people's grades?" in err
     assert "give a grader's with --grader" in err
@@ -193,16 +190,10 @@ def test_grades_between_two_are_no_truth(folder):
 
 
 def test_a_campaign_that_knew_a_machine_s_grades_says_so_too(call, folder):
-    rows = (folder / "kinds.csv").read_text().splitlines()
-    write(folder / "some.csv", [rows[0], *rows[1:12]])
-    made = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "12", "--seed", "1")
-    code, _, err = call("campaign", "create", "m", *made, "--judged", "some.csv", "--machine-is-truth")
+    code, _, err = call("campaign", "create", "m", *MADE, "--judged", "some.csv", "--machine-is-truth")
     assert code == 0, err
     assert call("campaign", "judge", "m", "--oracle", "people.qrels", "--judge", "ann")[0] == 0
-    code, out, err = call("campaign", "estimate", "m", "-o", "jsonl")
-    assert code == 0, err
-    cautions = json.loads(out.splitlines()[0])["cautions"]
-    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
+    assert warns(*call("campaign", "estimate", "m", "-o", "jsonl"))
 
 
 def filled(folder, name, out, kinds=("machine",)):
@@ -216,6 +207,13 @@ def filled(folder, name, out, kinds=("machine",)):
         lines.append(",".join([*cells, kinds[k % len(kinds)]]))
     write(folder / out, lines)
     return len(rows)
+
+
+def warns(code, out, err):
+    """Tell whether an estimate carries the warning that a machine is taken for truth."""
+    assert code == 0, err
+    cautions = json.loads(out.splitlines()[0])["cautions"]
+    return [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
 
 
 def is_told(out, err, source, n):
@@ -238,9 +236,7 @@ def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folde
     code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth", "-o", "jsonl")
     assert code == 0, err
     assert is_told(out, err, "filled.csv", n)
-    assert [c["level"] for c in json.loads(out.splitlines()[0])["cautions"] if c["code"] == "machine is truth"] == [
-        "warning"
-    ]
+    assert warns(code, out, err)
     code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth")
     assert f"warning: filled.csv: {n} grades of a grader are used as labels" in err
 
@@ -258,8 +254,7 @@ def test_of_a_sheet_of_both_the_machine_s_rows_are_counted(call, folder):
 def test_rounds_say_it_together(call, folder):
     n = filled(folder, "t.csv", "filled.csv")
     filled(folder, "t.csv", "first.csv", ("person",))
-    made = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "2")
-    code, _, err = call("sample", *made, "--judged", "first.csv", "--out", "u.sample", "--sheet", "u.csv")
+    code, _, err = call("sample", *MADE, "--judged", "first.csv", "--out", "u.sample", "--sheet", "u.csv")
     assert code == 0, err
     filled(folder, "u.csv", "second.csv", ("person",))
     rounds = ("t.sample", "filled.csv", "u.sample", "second.csv")
@@ -270,8 +265,7 @@ def test_rounds_say_it_together(call, folder):
 
 def test_a_pilot_that_a_machine_judged_is_one_where_that_is_said(call, folder):
     n = filled(folder, "t.csv", "filled.csv")
-    plan = ("plan", "--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "12")
-    plan = (*plan, "--pilot", "t.sample", "--sheet", "filled.csv")
+    plan = ("plan", *MADE, "--pilot", "t.sample", "--sheet", "filled.csv")
     assert "filled.csv: these are a grader's grades" in call(*plan)[2]
     code, out, err = call(*plan, "--machine-is-truth", "-o", "jsonl")
     assert code == 0, err
@@ -280,8 +274,7 @@ def test_a_pilot_that_a_machine_judged_is_one_where_that_is_said(call, folder):
 
 @pytest.mark.parametrize(("door", "form"), [("import", "kinds.csv"), ("oracle", "search.json")])
 def test_a_campaign_keeps_that_a_machine_is_taken_for_truth(call, folder, door, form):
-    arguments = [form if word == "FILE" else word for word in DOORS[door]]
-    code, out, err = call(*arguments, "--machine-is-truth", *(["-o", "jsonl"] if door == "import" else []))
+    code, out, err = call(*words_of(door, form), "--machine-is-truth", *(["-o", "jsonl"] if door == "import" else []))
     assert code == 0, err
     assert is_told(out, err, form, 10 if door == "import" else 40)
     assert call("campaign", "verify", "w")[0] == 0
@@ -290,7 +283,7 @@ def test_a_campaign_keeps_that_a_machine_is_taken_for_truth(call, folder, door, 
         assert code == 0, err
         assert is_told(out, err, form, 10)
         assert f"{form}: 10 grades of a grader are used as labels" in call("campaign", command, "w")[2]
-    for suffix in ("html", "md", "json"):
+    for suffix in ("html", "json"):
         assert call("campaign", "report", "w", "--out", f"w.{suffix}", "--force")[0] == 0
         assert f"{form}: 10 grades of a grader are used as labels" in (folder / f"w.{suffix}").read_text()
     for kind in ("qrels", "prels", "csv", "jsonl", "weights"):
@@ -345,10 +338,7 @@ def test_a_campaign_says_it_before_a_block_is_complete(call, folder):
 
 
 def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder):
-    rows = (folder / "kinds.csv").read_text().splitlines()
-    write(folder / "some.csv", [rows[0], *rows[1:12]])
-    arguments = ["some.csv" if word == "FILE" else word for word in DOORS["judged"]]
-    assert call(*arguments, "--machine-is-truth")[0] == 0
+    assert call(*words_of("judged", "some.csv"), "--machine-is-truth")[0] == 0
     out = ["v.sample" if word == "s.sample" else word for word in OUT]
     code, _, err = call("sample", "--run", "a.run", "--judged", "s.sample", *out, "--force")
     assert code == 0, err
