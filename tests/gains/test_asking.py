@@ -182,18 +182,10 @@ def test_wrong_starts_are_named(n_start):
         SimpleMargin(random_pairs(1, 6), LEARNER, n_start=n_start)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "text"),
-    [
-        ({"C": -1.0}, r"C must be positive and finite, or 'cv', got -1\.0"),
-        ({"C": 1.0, "shape": "convex"}, "shape must be one of decreasing, monotone, free, got 'convex'"),
-        ({"C": 1.0, "margin": "documents"}, "the distance of documents is not known"),
-    ],
-)
-def test_wrong_learners_are_named_when_they_are_to_choose(parameters, text):
-    chooser = SimpleMargin(random_pairs(1, 6), GainDiscountLearner(**parameters), n_start=1, rng=0)
+def test_wrong_learners_are_named_when_they_are_to_choose():
+    chooser = SimpleMargin(random_pairs(1, 6), GainDiscountLearner(C=-1.0), n_start=1, rng=0)
     chooser.tell(chooser.ask(), 1)
-    with pytest.raises(InputError, match=text):
+    with pytest.raises(InputError, match=r"C must be positive and finite, or 'cv', got -1\.0"):
         chooser.ask()
 
 

@@ -283,16 +283,21 @@ def test_wrong_requests_for_pairs_are_named(arguments, text):
 # The figure
 
 
+@pytest.fixture(scope="module")
+def many_pairs():
+    return random_list_pairs(PAPER_GRADES, 400_000, rng=3)
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize(("log", "at_one"), [(np.log, 0.61), (np.log2, 0.64), (np.log10, 0.54)])
-def test_agreement_at_a_difference_of_one(log, at_one):
+def test_agreement_at_a_difference_of_one(many_pairs, log, at_one):
     """Figure 1 of the paper, 2^l − 1 against l: not the 80 % that it says.
 
     The bin is 0.9 to 1.1. The share grows by about 0.07 from one unit of difference to the next, nearly linearly, so
     that its mean over the bin is that of the middle to 0.001, and 2 to 6 thousand of 400 000 pairs fall in. Four
     standard errors and the rounding of the figures; false alarms 1e-4. 80 % is 15 standard errors away or more.
     """
-    lists, others = random_list_pairs(PAPER_GRADES, 400_000, rng=3)
+    lists, others = many_pairs
 
     def discounts(ranks):
         return 1 / log(ranks + 1)
@@ -306,11 +311,10 @@ def test_agreement_at_a_difference_of_one(log, at_one):
 
 
 @pytest.mark.statistical
-def test_four_in_five_agree_near_two_and_a_half():
+def test_four_in_five_agree_near_two_and_a_half(many_pairs):
     """With log2, 80 % at 2.6; four standard errors of about 6000 pairs are 0.02. False alarms 1e-4."""
-    lists, others = random_list_pairs(PAPER_GRADES, 400_000, rng=4)
     dcg = [Additive(gains, lambda ranks: 1 / np.log2(ranks + 1)) for gains in (EXPONENTIAL, LINEAR)]
-    below, at, above = coherence(*dcg, lists, others, [2.3, 2.5, 2.7, 2.9]).bins
+    below, at, above = coherence(*dcg, *many_pairs, [2.3, 2.5, 2.7, 2.9]).bins
     assert at.pairs > 5000
     assert at.agree == pytest.approx(0.8, abs=0.02)
     assert below.agree < above.agree

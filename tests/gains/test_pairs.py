@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from naive import pool_of, rankings_of
-from naive_learning import count_pairs, dcg_difference, difference_rows, extreme_measures, indicator, random_pairs
+from naive_learning import count_pairs, dcg_difference, difference_rows, extreme_measures, indicator
 
 from activeeval import Rankings
 from activeeval.core.errors import InputError
@@ -369,10 +369,3 @@ def test_documents_take_the_place_of_grades():
 def test_wrong_documents_are_named(preferred, other, text):
     with pytest.raises(InputError, match=f"^{text}$"):
         PreferenceData.from_documents(preferred, other)
-
-
-def test_large_data_are_counted_in_no_time():
-    data = random_pairs(0, 100_000, depth=10, n_levels=5)
-    summary = summarize_pairs(data)
-    assert summary.pairs == 100_000
-    assert data.differences().nnz == 2 * data.distances("grades").sum()

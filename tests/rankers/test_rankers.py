@@ -343,23 +343,12 @@ def test_bad_training_data_is_named(ranker):
         clone(ranker).fit(np.where((np.arange(60)[:, None] == 3) & (np.arange(4) == 2), np.inf, X), grades, query_ids)
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        "check_no_attributes_set_in_init",
-        "check_get_params_invariance",
-        "check_set_params",
-        "check_estimators_pickle",
-        "check_estimators_overwrite_params",
-        "check_dont_overwrite_parameters",
-        "check_dict_unchanged",
-        "check_fit_idempotent",
-        "check_methods_sample_order_invariance",
-        "check_methods_subset_invariance",
-        "check_estimators_unfitted",
-        "check_fit2d_predict1d",
-    ],
-)
+CHECKS = """no_attributes_set_in_init get_params_invariance set_params estimators_pickle estimators_overwrite_params
+dont_overwrite_parameters dict_unchanged fit_idempotent methods_sample_order_invariance methods_subset_invariance
+estimators_unfitted fit2d_predict1d"""
+
+
+@pytest.mark.parametrize("check", [f"check_{check}" for check in CHECKS.split()])
 @pytest.mark.parametrize("ranker", RANKERS[:3], ids=name)
 def test_scikit_learn_checks(ranker, check):
     """The Ranking SVM is not among them: the checks know of no queries."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 
 import numpy as np
 import pytest
+from each_once import each_once
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import ParameterGrid
@@ -181,8 +181,7 @@ def test_bad_training_data_is_named(ranker):
         clone(ranker).fit(X, grades, query_ids).predict(missing)
 
 
-@pytest.mark.parametrize("ranker", [FocusedSVM(), FocusedNet(), FocusedBoost()], ids=name)
-@pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
+@each_once(("ranker", [FocusedSVM(), FocusedNet(), FocusedBoost()]), ("beta", [0.0, 0.5, 1.0]))
 def test_a_focused_ranker_needs_a_top_in_order_and_a_rest(ranker, beta):
     X, grades, query_ids = naive.top_k_items(1)
     ranker = clone(ranker).set_params(beta=beta)
@@ -235,11 +234,11 @@ def mean_dcg(ranker, rows):
 def test_the_choice_is_the_best_of_fits_one_by_one(ranker, grid):
     train, validation = held_out()
     choice = choose(ranker, grid, train=train, validation=validation, measure=DCG(cutoff=3))
-    parts = [grid] if isinstance(grid, dict) else grid
-    expected = [dict(zip(p, values, strict=True)) for p in parts for values in itertools.product(*p.values())]
-    assert sorted(map(repr, (sorted(c.params.items()) for c in choice.table))) == sorted(
-        map(repr, (sorted(params.items()) for params in expected))
+    tried, expected = (
+        [sorted(params.items()) for params in each]
+        for each in ((candidate.params for candidate in choice.table), ParameterGrid(grid))
     )
+    assert sorted(map(repr, tried)) == sorted(map(repr, expected))
     for candidate in choice.table:
         fitted = clone(ranker).set_params(**candidate.params).fit(*train)
         assert candidate.value == pytest.approx(mean_dcg(fitted, validation), rel=1e-12)
@@ -286,7 +285,7 @@ def test_mq2008_is_ranked_like_by_the_rankers_that_come_with_it(mq2008):
     assert goal > 1.3 * chance
     # the cross entropy takes at most 15 relevant items a query
     few = np.add.reduceat(train.grades > 0, train.query_offsets[:-1])[train.pool().item_queries] <= 15
-    for ranker in TEN:
+    for ranker in (SVMS[2], NETS[3], BOOSTED[2], RankSVM()):
         rows = few if isinstance(ranker, FocusedNet) else np.ones_like(few)
         fitted = clone(ranker).fit(train.features[rows], train.grades[rows], queries[rows])
         assert mean_ndcg(fitted.predict(test.features)) > 0.94 * goal
