@@ -1,4 +1,4 @@
-"""One function a verb: each command and its face in Python run the same function, which the table below names.
+"""One function a verb: each command and its face in Python run the same function, which ``verbs.tsv`` names.
 
 The function's code is replaced by one that stops. The command, called as a user calls it, must come to that; and so
 must the face in Python, where it is another one than the function.
@@ -6,6 +6,7 @@ must the face in Python, where it is another one than the function.
 
 from __future__ import annotations
 
+import csv
 import inspect
 import sys
 import warnings
@@ -26,7 +27,6 @@ GRADES = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(6)} for q in range(30)}
 NEW = {query: {doc: grade + 0.5 * int(doc[1:]) for doc, grade in docs.items()} for query, docs in GRADES.items()}
 OLD = {query: {doc: float((7 * int(doc[1:]) + len(query)) % 5) for doc in docs} for query, docs in GRADES.items()}
 ASKED = {"measure": "DCG@3", "budget": 40, "max_grade": 3}
-RUNS = "--run new.run --run old.run --max-grade 3"
 
 
 class Verb(NamedTuple):
@@ -37,81 +37,8 @@ class Verb(NamedTuple):
     words: str
 
 
-def verb(function, words, face=""):
-    """Return a verb; without another face the function is what Python calls."""
-    return Verb(face or function, function, words)
-
-
-VERBS = {
-    "demo": verb("quickstart.demonstration.savings", ""),
-    "warm-up": verb("quickstart.warm_up.warm_up", ""),
-    "score": verb("scoring.run_table.run_table", "qrels new.run DCG@3 --run old.run", "score"),
-    "compare": verb("scoring.active_evaluation.compare", "old.run new.run --qrels qrels", "compare"),
-    "estimate": verb("sampling.estimate.estimate_judged", "a.sample a.csv", "Sample.estimate"),
-    "audit": verb("graders.audit.audit_judged", "a.sample a.csv --grader qrels", "audit"),
-    "agreement": verb("agreement", "a.csv b.csv"),
-    "times": verb("times", "w.log"),
-    "plan": verb("sampling.plan.plan_for", f"{RUNS} --budget 40", "plan"),
-    "simulate": verb("sampling.simulate.simulate_for", "--qrels qrels --run new.run", "simulate"),
-    "calibration": verb("sampling.model_calibration.calibrated", "--qrels qrels --run new.run", "calibration"),
-    "design": verb("sampling.query_rates.rates_of", "--run new.run --max-grade 3 --out d.csv", "design"),
-    "queries draw": verb("traffic.query_draws.draw_queries", "log.csv --n 2 --out q.csv", "draw_queries"),
-    "pool write": verb("sampling.pool_files.write_partitions", f"{RUNS} --out pool", "write_pool"),
-    "sample": verb("sampling.draw.draw_for", f"{RUNS} --budget 40 --out b.sample --sheet s.csv", "sample"),
-    "next": verb("sampling.drawn_sample.DrawnSample.following", "l.sample l.csv --sheet n.csv", "Sample.next"),
-    "sheet": verb(
-        "sampling.drawn_sample.DrawnSample.write_sheet",
-        "a.sample --out n.csv --judge ann --judge bob",
-        "Sample.write_sheet",
-    ),
-    "label": verb("campaigns.label.labelling", "k.csv --k 4 --log ann.log --out ann.csv"),
-    "top-up": verb(
-        "sampling.drawn_sample.DrawnSample.topped_up",
-        "a.sample --budget 10 --out b.sample --sheet n.csv",
-        "Sample.top_up",
-    ),
-    "grader ask": verb(
-        "graders.ask.ask_graders",
-        "a.sample --model m --documents docs.csv --queries texts.csv --out batch.jsonl",
-        "ask_grader",
-    ),
-    "campaign create": verb("campaigns.create_and_grow.create", f"n {RUNS} --budget 40", "create_campaign"),
-    "campaign top-up": verb("campaigns.draw.topped_up", "w --budget 10", "StoredCampaign.top_up"),
-    "campaign close": verb("campaigns.close_and_reopen.close", "w", "StoredCampaign.stop"),
-    "campaign list": verb("campaigns.store.Store.campaigns", "--db w.activeeval", "list_campaigns"),
-    "campaign next": verb("campaigns.batches.write_batches", "w --out n.csv", "StoredCampaign.next_batch"),
-    "campaign import": verb(
-        "campaigns.import_judgments.take_files", "w a.csv --judge ann", "StoredCampaign.import_judgments"
-    ),
-    "campaign label": verb(
-        "campaigns.top_k_judging.Comparing.__init__", "k --judge ann", "campaigns.top_k_judging.Comparing"
-    ),
-    "campaign claim": verb("campaigns.store.Store.claim", "w --judge ann", "StoredCampaign.claim"),
-    "campaign submit": verb("campaigns.store.Store.submit", "w --token t --grade 1", "StoredCampaign.submit"),
-    "campaign judge": verb(
-        "campaigns.scripted_judge.judge_all", "w --judge ann --oracle qrels", "StoredCampaign.judge"
-    ),
-    "campaign retract": verb("campaigns.store.Store.retract", "w --judge ann --seq 70", "StoredCampaign.retract"),
-    "campaign status": verb("campaigns.status.status", "w", "StoredCampaign.status"),
-    "campaign estimate": verb("campaigns.status.estimates_of", "w", "StoredCampaign.estimate"),
-    "campaign audit": verb("campaigns.grader_audit.audit_of", "w --grader qrels", "StoredCampaign.audit"),
-    "campaign report": verb("campaigns.report.collect.summary", "w", "StoredCampaign.report"),
-    "campaign export": verb("campaigns.exporting.exported", "w --format weights", "StoredCampaign.export"),
-    "campaign cost": verb("campaigns.seconds.clocked", "w", "StoredCampaign.cost"),
-    "campaign verify": verb("campaigns.verifying.verified", "w", "StoredCampaign.verify"),
-    "watch init": verb("monitoring.settings.set_up", "n --measure DCG@3 --budget-per-night 40", "create_watch"),
-    "watch night": verb("monitoring.watch_steps.take_night", "v --run new.run --date 2026-01-02", "Watch.night"),
-    "watch submit": verb("monitoring.watch_steps.take_judgments", "v", "Watch.submit"),
-    "watch status": verb("monitoring.series.estimate_last_night", "v", "Watch.status"),
-    "watch estimate": verb("monitoring.watch.nights_of", "v", "Watch.estimate"),
-    "watch report": verb("monitoring.night_pages.write_page", "v --out v.md", "Watch.report"),
-    "gains learn": verb("gains.learn.learn_gains", "prefs.jsonl --max-grade 3 --out g.json"),
-    "gains show": verb("formats.gains.read_gains", "g.json"),
-    "gains next": verb("gains.learn.next_pairs", "prefs.jsonl"),
-    "coherence": verb("gains.measure_agreement.coherence", "DCG P@3 --grades 3,2,1,0", "coherence"),
-    "adapt": verb("adaptation.adapt.adapted", "a.txt prefs.csv --out t.ranker"),
-    "rank": verb("adaptation.adapt.scored", "a.txt --ranker t.ranker --out t.score"),
-}
+with Path(__file__).with_name("verbs.tsv").open(encoding="utf-8") as held:
+    VERBS = {row.pop("command"): Verb(**row) for row in csv.DictReader(held, delimiter="\t", quoting=csv.QUOTE_NONE)}
 CALLS = {
     "score": lambda m: ae.score(GRADES, NEW),
     "compare": lambda m: ae.compare(OLD, NEW, judgments=GRADES),

@@ -547,7 +547,6 @@ def test_a_lambda_that_overflows_is_refused(base, X, method, ridge):
 
 def test_a_closed_form_that_would_not_fit_is_refused_before_any_fold(monkeypatch):
     monkeypatch.setattr("activeeval.adaptation.weights.MOST_SIDE", 20)
-    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
     learned = []
 
     class Counting(GradientBoostingRegressor):
@@ -555,10 +554,9 @@ def test_a_closed_form_that_would_not_fit_is_refused_before_any_fold(monkeypatch
             learned.append(len(X))
             return super().fit(X, y)
 
-    given = {"pairs_X": users, "pairs_query_ids": users_ids}
     with pytest.raises(InputError, match="at most 20 pairs or leaves"):
-        choose_regularization(Counting(n_estimators=8), X, grades, query_ids, pairs, **given)
-    assert learned == [len(X)]
+        choice_of(Counting(n_estimators=8))
+    assert learned == [288]
 
 
 def test_a_closed_form_that_would_not_fit_is_refused(base, X, monkeypatch):
@@ -602,6 +600,16 @@ def of_queries(seed=0, n_queries=24):
     own = [np.arange(first, first + 10) for first in range(0, len(users), 10)]
     pairs = [(a, b) for rows in own for a in rows for b in rows if taste[a] > taste[b] + 0.5]
     return (X, grades, query_ids), (users, users_ids, np.array(pairs))
+
+
+def choice_of(base=None, **changes):
+    """Choose λ for a base, of all that `of_queries` makes but for the changes."""
+    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
+    given = {"X": X, "grades": grades, "query_ids": query_ids, "pairs": pairs}
+    given |= {"pairs_X": users, "pairs_query_ids": users_ids, "rng": 0} | changes
+    if base is None:
+        base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
+    return choose_regularization(base, **given)
 
 
 def in_order(X, grades, query_ids):
@@ -659,12 +667,10 @@ def test_choosing_is_what_folds_by_hand_say():
 
 @pytest.mark.parametrize("kind", [str, int])
 def test_ids_are_the_same_query_whatever_holds_them(kind):
-    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
-    base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
+    (_, _, query_ids), (_, users_ids, _) = of_queries()
     ids, of_pairs = (np.array([kind(name[1:]) for name in names]) for names in (query_ids, users_ids))
-    given = {"pairs_X": users, "lambdas": [1.0], "rng": 0}
     first, *others = (
-        choose_regularization(base, X, grades, ids, pairs, pairs_query_ids=same, **given)
+        choice_of(query_ids=ids, pairs_query_ids=same, lambdas=[1.0])
         for same in (of_pairs, of_pairs.astype(object), *([of_pairs.astype("S")] if kind is str else []))
     )
     for other in others:
@@ -673,11 +679,9 @@ def test_ids_are_the_same_query_whatever_holds_them(kind):
 
 
 def test_what_a_choice_says_of_itself():
-    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
-    grades = np.where(query_ids == "q3", 0, grades)
-    base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
-    given = {"pairs_X": users, "pairs_query_ids": users_ids, "rng": 0}
-    choice = choose_regularization(base, X, grades, query_ids, pairs, lambdas=(0.1, 1.0, 1e9), **given)
+    (X, grades, query_ids), _ = of_queries()
+    given = {"grades": np.where(query_ids == "q3", 0, grades)}
+    choice = choice_of(lambdas=(0.1, 1.0, 1e9), **given)
     assert (choice.n_queries, choice.n_irrelevant, choice.n_seen) == (24, 1, 0)
     assert choice.chosen in choice.table
     assert choice.is_better == (choice.chosen.b.value > choice.base.b.value)
@@ -690,30 +694,23 @@ def test_what_a_choice_says_of_itself():
     assert replace(choice, regularization=1.0).end == ""
     assert replace(choice, regularization=0.1).end == "smallest"
     assert replace(choice, regularization=1e9).end == "largest"
-    alone = choose_regularization(base, X, grades, query_ids, pairs, lambdas=(1e9,), **given)
+    alone = choice_of(lambdas=(1e9,), **given)
     assert (alone.is_better, alone.end) == (False, "")
-    again = choose_regularization(choice.ranker, X, grades, query_ids, pairs, lambdas=(1.0,), **given)
+    again = choice_of(choice.ranker, lambdas=(1.0,), **given)
     assert again.n_seen == 32
-    wrong = choose_regularization(base, -X, grades, query_ids, pairs, lambdas=(1.0,), **given)
-    assert wrong.n_seen == 0
+    assert choice_of(X=-X, lambdas=(1.0,), **given).n_seen == 0
 
 
 def test_a_hinge_that_has_not_converged_is_told_by_its_row(recwarn):
-    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
-    base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
-    given = {"pairs_X": users, "pairs_query_ids": users_ids, "rng": 0, "method": "hinge", "n_epochs": 5}
-    choice = choose_regularization(base, X, grades, query_ids, pairs, lambdas=(1e-4, 1e6), **given)
+    choice = choice_of(method="hinge", n_epochs=5, lambdas=(1e-4, 1e6))
     assert [row.converged for row in choice.table] == [False, True]
     assert not recwarn.list
 
 
 def test_measured_queries_are_scored_as_the_library_scores_them():
-    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
     base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
-    choice = choose_regularization(
-        base, X, grades, query_ids, pairs, pairs_X=users, pairs_query_ids=users_ids, lambdas=[1.0], n_folds=24, rng=0
-    )
-    X, grades = in_order(X, grades, query_ids)
+    choice = choice_of(base, lambdas=[1.0], n_folds=24)
+    X, grades = in_order(*of_queries()[0])
     scores = []
     for first in range(0, len(X), 12):
         # ties go by document id, of rows in their order, the last one first
@@ -732,12 +729,10 @@ def test_folds_are_even_keep_queries_whole_and_do_not_depend_on_the_order_of_row
     (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
     base = boosted_anew(subsample=0.5)
     order, own = np.random.default_rng(0).permutation(len(X)), np.random.default_rng(1).permutation(len(users))
-    given = {"lambdas": (0.1, 10.0), "n_folds": 3, "rng": 0, "method": "sgd"}
-    one = choose_regularization(base, X, grades, query_ids, pairs, pairs_X=users, pairs_query_ids=users_ids, **given)
-    other = choose_regularization(
-        base, X[order], grades[order], query_ids[order], np.argsort(own)[pairs],
-        pairs_X=users[own], pairs_query_ids=users_ids[own], **given,
-    )  # fmt: skip
+    given = {"lambdas": (0.1, 10.0), "n_folds": 3, "method": "sgd"}
+    one = choice_of(base, **given)
+    given |= {"X": X[order], "grades": grades[order], "query_ids": query_ids[order], "pairs": np.argsort(own)[pairs]}
+    other = choice_of(base, **given, pairs_X=users[own], pairs_query_ids=users_ids[own])
     for a, b in zip((one.base, *one.table), (other.base, *other.table), strict=True):
         np.testing.assert_allclose([a.measure.value, a.b.value], [b.measure.value, b.b.value], rtol=1e-12)
         assert a.precision.value == pytest.approx(b.precision.value, rel=1e-12)
@@ -745,10 +740,8 @@ def test_folds_are_even_keep_queries_whole_and_do_not_depend_on_the_order_of_row
 
 
 def test_of_equal_lambdas_the_one_closest_to_the_base_is_chosen():
-    (X, grades, query_ids), _ = of_queries()
-    base = HyperLinearRanker.from_gradient_boosting(boosted(*judged(5)))
-    pairs = [[s, s + 1] for s in range(0, len(X), 12)]
-    choice = choose_regularization(base, X, grades, query_ids, pairs, lambdas=(1e9, 1e11, 1e10), rng=0)
+    within = {"pairs": [[s, s + 1] for s in range(0, 288, 12)], "pairs_X": None, "pairs_query_ids": None}
+    choice = choice_of(lambdas=(1e9, 1e11, 1e10), **within)
     assert choice.regularization == 1e11
     assert choice.table[0].b == choice.table[1].b
 
@@ -776,11 +769,8 @@ def test_of_equal_lambdas_the_one_closest_to_the_base_is_chosen():
     ],
 )
 def test_bad_choices_are_told_in_one_line(change, message):
-    (X, grades, query_ids), (users, users_ids, pairs) = of_queries()
-    given = {"base": GradientBoostingRegressor(n_estimators=2), "X": X, "grades": grades, "query_ids": query_ids}
-    given |= {"pairs": pairs, "pairs_X": users, "pairs_query_ids": users_ids, "rng": 0} | change
     with pytest.raises(InputError, match=message):
-        choose_regularization(**given)
+        choice_of(**{"base": GradientBoostingRegressor(n_estimators=2)} | change)
 
 
 # Files

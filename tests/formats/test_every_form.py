@@ -135,33 +135,9 @@ def test_what_machines_say_is_no_label_and_feeds_a_model(tmp_path):
         read(path)
 
 
-TWO = "qid,docno,label\nq,d,1\nq,d,2\n"
-REFUSED = {
-    "two grades": ("a.csv", TWO, r"a\.csv:3: document 'd' of query 'q' has two grades, 1 and 2"),
-    "two columns": (
-        "a.csv",
-        "qid,docno,label,grade\nq,d,1,2\n",
-        r"a\.csv:1: columns label and grade all hold the grade",
-    ),
-    "no whole grade": (
-        "a.csv",
-        TWO.replace("1", "x"),
-        r"a\.csv:2: column label: holds 'x', expected a whole number from 0 on, empty or cannot",
-    ),
-    "a grade of nothing": ("a.jsonl", "LOG", r"a\.jsonl:1: column grade: is empty, expected a grade of what was"),
-    "no grades": ("a.jsonl", '{"query": "q", "preferred": "a", "other": "b"}\n', r"a\.jsonl: holds comparisons, .*"),
-    "a probability of 0": ("a.prels", "q d 1 1 0\n", r"a\.prels:1: 5 columns in .*"),
-}
-
-
-@pytest.mark.parametrize(("name", "text", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_read_is_one_line_with_its_place(tmp_path, monkeypatch, name, text, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / name).write_text(text)
-    if text == "LOG":
-        log_of(tmp_path / name, graded())
-    with pytest.raises(InputError, match=f"^{message}"):
-        labels_of(name)
+def test_a_judged_event_without_a_grade_is_refused_with_its_place(tmp_path):
+    with pytest.raises(InputError, match=r"a\.jsonl:1: column grade: is empty, expected a grade of what was"):
+        labels_of(log_of(tmp_path / "a.jsonl", graded()))
 
 
 def test_judgments_come_back_one_by_one():

@@ -86,33 +86,6 @@ def test_columns_beside_the_grade_are_kept(tmp_path):
     assert grades.notes == ()
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "problem"),
-    [
-        ("g.qrels", "q1 0 d1 2\nq1 0 d2 nan\n", "g.qrels:2: 'nan' is not a finite number"),
-        ("g.csv", "query_id,doc_id,score\nq1,d1,2\nq1,d2,inf\n", "g.csv:3: column score: holds inf"),
-        ("g.csv", "query_id,doc_id,score\nq1,d1,nan\nq1,d2,1\n", "g.csv:2: column score: holds nan"),
-        ("g.csv", "query_id,doc_id,score\nq1,d1,\nq1,d2,NaN\n", "g.csv:3: column score: holds nan"),
-        ("g.jsonl", '{"query_id":"q1","doc_id":"d1","score":NaN}\n', "g.jsonl:1: column score"),
-        ("g.csv", "query_id,doc_id,grade\nq1,d1,good\n", "g.csv:2: column grade: 'good' is not a number"),
-        ("g.csv", "query_id,doc_id,p0,p1\nq1,d1,.5,.6\n", "g.csv:2: column p0 … p1: the row of document 'd1'"),
-        ("g.csv", "query_id,doc_id,p0,p1\nq1,d1,.5,\n", "g.csv:2: column p0 … p1: the row of document 'd1'"),
-        ("g.csv", "query_id,doc_id,p0,p2\nq1,d1,.5,.5\n", "leave a gap"),
-        ("g.csv", "query_id,doc_id,grade,score\nq1,d1,1,2\n", "columns grade and score all hold the grade"),
-        ("g.csv", "query_id,doc_id,grade,cost\nq1,d1,1,-2\n", "g.csv:2: column cost: holds -2.0"),
-        ("g.csv", "query_id,doc_id\nq1,d1\n", "no grade column"),
-        ("g.qrels", "q1 0 d1 2\n\nq1 0 d2 1\nq1 0 d1 0\n", "g.qrels:4: document 'd1' of query 'q1' has the grade 0.0"),
-        ("g.csv", "query_id,doc_id,grade\nq1,d1,1\nq1,d2,1\nq1,d1,2\n", "and 1.0 at line 2; expected one grade a pair"),
-        ("g.qrels", "q1 0 d1 -1\nq1 0 d2 -1\n", "g.qrels: all of its 2 replies are missing"),
-    ],
-)
-def test_what_is_wrong_is_told_in_a_line_with_its_place(tmp_path, name, text, problem):
-    with pytest.raises(InputError) as told:
-        Grades.read(written(tmp_path, text, name))
-    assert problem in str(told.value)
-    assert "\n" not in str(told.value)
-
-
 def test_a_pair_said_twice_alike_is_said_and_a_retry_takes_the_place_of_what_is_missing(tmp_path):
     grades = Grades.read(written(tmp_path, "q1 0 d1 2\nq1 0 d2 -1\nq1 0 d1 2\nq1 0 d2 1\nq2 0 d1 -1\nq2 0 d1 -1\n"))
     assert list(zip(grades.query_ids, grades.item_ids, strict=True)) == [("q1", "d1"), ("q1", "d2"), ("q2", "d1")]

@@ -258,27 +258,6 @@ def test_opensearch_says_ratings_as_texts(tmp_path):
         Grades.read(path)
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"judgmentRatings": {"query": "q"}},
-        {"judgmentRatings": []},
-        {"judgmentRatings": [{"query": "q", "ratings": [{"rating": "1"}]}]},
-        {"judgmentRatings": [{"ratings": [{"docId": "d", "rating": "1"}]}]},
-        {"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "NaN"}]}]},
-        {"query_doc_pairs": [{"doc_id": "d", "judgements": []}]},
-        {"query_doc_pairs": [{"query_text": "q", "doc_id": "d", "judgements": ["good"]}]},
-        {"hits": {"hits": ["none"]}},
-    ],
-)
-def test_a_document_that_is_wrong_is_told_in_a_line(tmp_path, document):
-    path = tmp_path / "j.json"
-    path.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=r"j\.json") as told:
-        Grades.read(path)
-    assert "\n" not in str(told.value)
-
-
 def test_a_table_of_people_alone_holds_no_machine_s_grade(tmp_path):
     path = tmp_path / "g.csv"
     path.write_text("query_id,doc_id,grade,judge_kind\nq1,d1,2,person\n")

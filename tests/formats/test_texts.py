@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from activeeval.core.errors import InputError
 from activeeval.formats.tables import text_tables
 from activeeval.formats.tables.draws import EMPTY, Draws, read_draws, write_draws
 from activeeval.formats.tables.text_tables import DOCUMENTS, QUERIES, read_texts
@@ -67,28 +66,6 @@ def test_rows_of_json_may_name_other_columns_and_numbers_are_text(tmp_path):
     found = read_texts(tmp_path / "a.jsonl", DOCUMENTS, {"1", "2", "3"})
     assert found.names == ("title", "text", "url")
     assert found.by_id == {"1": {"text": "2.5"}, "2": {"title": "two"}, "3": {}}
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
-        ("a.csv", "id,text\n1,a\n2,b\n1,c\n", r"a\.csv:4: column id: '1' is there twice, expected it once"),
-        ("a.jsonl", '{"id": 1, "text": "a"}\n\n{"id": "1"}\n', r"a\.jsonl:3: column id: '1' is there twice, .*"),
-        ("a.csv", "name,text\n1,a\n", r"a\.csv:1: no id column in: name, text; expected id or _id or doc_id or .*"),
-        ("a.csv", "id,body\n1,a\n", r"a\.csv:1: no text column in: id, body; expected title or text or url"),
-        ("a.csv", "id,text\n,a\n", r"a\.csv:2: column id: is empty, expected an id.*"),
-        ("a.csv", "id,text\n", r"a\.csv: the table holds no rows"),
-        ("a.jsonl", '{"id": 1, "text": ["a"]}\n', r"a\.jsonl:1: column text: holds \"\['a'\]\", expected a text"),
-        ("a.jsonl", '{"id": 1, "text": "a"\n', r"a\.jsonl:1: .* is not JSON: .*"),
-        ("a.jsonl", f'{{"id": {"1" * 5000}}}\n', r"a\.jsonl:1: .* is not JSON: .*"),
-        ("a.txt", "1 a\n", r"a\.txt: is not a table by its name, expected one that ends in \.csv, .*"),
-        ("a.csv", 'id,text\n1,"a\n', r"a\.csv:2: the quoting is broken: .*"),
-    ],
-)
-def test_what_is_wrong_is_one_line(tmp_path, name, content, expected):
-    (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=f"^{tmp_path}/{expected}$"):
-        read_texts(tmp_path / name, DOCUMENTS, {"1"})
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])

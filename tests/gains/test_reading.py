@@ -169,59 +169,6 @@ def test_nothing_to_read_is_told(tmp_path):
 # Cells that cannot be read
 
 
-LIST = "expected a list of grades, one for each rank"
-TABLES = [
-    ("query,winner,loser\nq,1,0", ":1: no list column in: query, winner, loser; expected preferred"),
-    ("first,second,preferred,other\n1,0,1,0", ": columns first and preferred, expected one of the two"),
-    ("preferred,other\n1 0,", ":2: column other: is empty, expected a list of grades or the name of a"),
-    ("preferred,other\n1 0,0 1\n1 0,0 1 1", ":3: other holds 3 grades, expected 2, as the lists before"),
-    ("preferred,other\n1 0,0 -1", ":2: other holds -1 at rank 2, expected a whole grade from 0 on"),
-    ("preferred,other\n1 0,0 --1", f":2: other is '0 --1', {LIST}"),
-    ("preferred,other\n1 0,0 x", f":2: other is '0 x', {LIST}"),
-    ("preferred,other\n1 0,0.5 1", f":2: other is '0.5 1', {LIST}"),
-    ("first,second,answer\n1,0,left", ":2: column answer: holds 'left', expected first, second, tie or"),
-    ("first,second,answer\n1,0,1", ":2: column answer: holds '1', expected first, second, tie or nothing"),
-    ("preferred,other,tie\n1,0,maybe", ":2: column tie: holds 'maybe', expected true or false"),
-    ("preferred,other,tie\n1,0,2", ":2: column tie: holds '2', expected true or false"),
-    ("first,second,first_docs,second_docs\n1 0,0 1,a b,a", ":2: column second_docs: holds 1 documents, first_docs 2"),
-    (
-        "first,second,first_docs,second_docs,answer\n1,0,a b,c d,tie",
-        ":2: moved is 2, expected a whole number from 0 to",
-    ),
-]
-OBJECTS = [
-    ('{"preferred": [1, 0]}', ":1: no list column in: preferred; expected other"),
-    ('{"preferred": [1], "other": [0]}\n{"preferred": [1]}', ":2: column other: is empty, expected a"),
-    ('{"preferred": 1, "other": [0]}', ":1: column preferred: holds '1', expected a list of grades or"),
-    ('{"preferred": {"a": 1}, "other": [0]}', ":1: column preferred: holds \"{'a': 1}\", expected a"),
-    *(
-        (f'{{"preferred": [1], "other": [{cell}]}}', f":1: other holds {value} at rank 1, expected a whole grade from")
-        for cell, value in {"0.5": 0.5, "true": True, '"0"': "'0'", "null": None, "NaN": "nan"}.items()
-    ),
-    ('{"preferred": [1], "other": [0], "tie": 2}', ":1: column tie: holds '2', expected true or false"),
-    ('{"preferred": [1], "other": [0], "tie": []}', ":1: column tie: holds '[]', expected true or false"),
-    ('{"preferred": [1], "other": [0], "query": 1.5}', ":1: column query: holds '1.5', expected an id"),
-    ('{"first": [1], "second": [0], "first_docs": 3, "second_docs": ["a"]}', ":1: column first_docs: holds '3', expec"),
-    ("[1, 2]", ":1: '[1, 2]' is not an object, expected one object a line"),
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "problem"),
-    [
-        *(("a.csv", *case) for case in TABLES),
-        *(("a.jsonl", *case) for case in OBJECTS),
-        ("a.txt", "1 0", ": is not a table by its name, expected one that ends in .csv, .tsv, .jsonl, .parquet"),
-    ],
-)
-def test_bad_cells_are_named_by_file_and_line(name, text, problem, tmp_path):
-    path = lines(tmp_path / name, text)
-    with pytest.raises(InputError) as caught:
-        load_preferences(path)
-    assert str(caught.value).startswith(f"{path}{problem}")
-    assert "\n" not in str(caught.value)
-
-
 def test_a_grade_above_the_scale_is_named_by_file_and_line(tmp_path):
     path = lines(tmp_path / "a.csv", "preferred,other", "1,0", "3,0")
     with pytest.raises(InputError, match=r"a\.csv:3: preferred holds 3 at rank 1, expected a whole grade from 0 to 2$"):

@@ -11,8 +11,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import ParameterGrid
 
-from activeeval import DCG, NDCG, QueryPool, Rankings
+from activeeval import DCG, NDCG, ExpectedGradeRanker, ForestRegressionRanker, QueryPool, Rankings
 from activeeval.core.errors import InputError
+from activeeval.core.grade_models import ForestGradeModel, OrderedLogitModel
 from activeeval.rankers import (
     SVMMAP,
     AdaRank,
@@ -34,6 +35,13 @@ SVMS = [RankSVM(), SVMMAP(), FocusedSVM()]
 NETS = [RankNet(), ListNet(), ListMLE(k=3, rng=0), FocusedNet()]
 BOOSTED = [RankBoost(), AdaRank(tol=None), FocusedBoost()]
 TEN = SVMS + NETS + BOOSTED
+BESIDE = [
+    ExpectedGradeRanker(ForestGradeModel(n_estimators=5, random_state=3)),
+    ExpectedGradeRanker(OrderedLogitModel()),
+    ForestRegressionRanker(n_estimators=5, random_state=0),
+    RankingSVM(rng=0),
+]
+"""Rankers that learn from grades of any kind."""
 ALL = [*TEN, AdaRank(), RankBoost(n_thresholds=5), AdaRank(max_repeats=1, tol=None), AdaRank(measure="ap")]
 
 
@@ -44,7 +52,7 @@ def name(value):
 # Laws of all of them
 
 
-@pytest.mark.parametrize("ranker", ALL, ids=name)
+@pytest.mark.parametrize("ranker", ALL + BESIDE, ids=name)
 def test_rankers_are_estimators_and_learn(ranker):
     rows = naive.top_k_items(1, n_queries=40)
     before = repr(ranker)
@@ -285,7 +293,8 @@ def test_mq2008_is_ranked_like_by_the_rankers_that_come_with_it(mq2008):
     assert goal > 1.3 * chance
     # the cross entropy takes at most 15 relevant items a query
     few = np.add.reduceat(train.grades > 0, train.query_offsets[:-1])[train.pool().item_queries] <= 15
-    for ranker in (SVMS[2], NETS[3], BOOSTED[2], RankSVM()):
+    forest = ForestRegressionRanker(n_estimators=40, random_state=0)
+    for ranker in (SVMS[2], NETS[3], BOOSTED[2], RankSVM(), RankingSVM(C=0.01, rng=0), forest):
         rows = few if isinstance(ranker, FocusedNet) else np.ones_like(few)
         fitted = clone(ranker).fit(train.features[rows], train.grades[rows], queries[rows])
         assert mean_ndcg(fitted.predict(test.features)) > 0.94 * goal
