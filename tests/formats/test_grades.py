@@ -6,7 +6,10 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from each_once import each_once
+from spreadsheet_files import write_table
 
 from activeeval import QueryPool
 from activeeval.core.errors import FormatError, InputError
@@ -46,18 +49,12 @@ def test_a_packed_file_is_read_and_names_the_machine(tmp_path):
     assert Grades.read(path).name == "gpt.dl21"
 
 
-@pytest.mark.parametrize("name", ["g.csv", "g.tsv", "g.jsonl", "g.parquet"])
-@pytest.mark.parametrize("column", ["grade", "relevance", "label", "rating", "score"])
+@each_once(
+    ("name", ["g.csv", "g.tsv", "g.jsonl", "g.parquet"]), ("column", ["grade", "relevance", "label", "rating", "score"])
+)
 def test_tables_of_one_value_a_row(tmp_path, name, column):
-    frame = pd.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["d1", "d2", "d3"], column: [2.0, None, 0.5]})
-    path = tmp_path / name
-    if name.endswith("parquet"):
-        frame.to_parquet(path)
-    elif name.endswith("jsonl"):
-        frame.to_json(path, orient="records", lines=True)
-    else:
-        frame.to_csv(path, index=False, sep="\t" if name.endswith("tsv") else ",")
-    for source in (path, frame):
+    frame = pl.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["d1", "d2", "d3"], column: [2.0, None, 0.5]})
+    for source in (write_table(tmp_path / name, frame), frame.to_pandas()):
         np.testing.assert_array_equal(Grades.read(source).on(POOL).values, [2, np.nan, np.nan, 0.5])
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from broken import SHORT
+from spreadsheet_files import write_table
 
 from activeeval.core.errors import ActiveEvalError
 from activeeval.formats.tables import large_log
@@ -30,18 +31,10 @@ def csv_of(rows, header="query,count"):
 def test_spellings_count_together_in_every_form(tmp_path):
     frame = pl.DataFrame({"Query": [q for q, _ in ROWS], "frequency": [n for _, n in ROWS]})
     for suffix in ("csv", "tsv", "jsonl", "parquet"):
-        path = tmp_path / f"log.{suffix}"
-        {
-            "csv": lambda p: frame.write_csv(p),
-            "tsv": lambda p: frame.write_csv(p, separator="\t"),
-            "jsonl": lambda p: frame.write_ndjson(p),
-            "parquet": lambda p: frame.write_parquet(p),
-        }[suffix](path)
-        log = load_query_log(path)
+        log = load_query_log(write_table(tmp_path / f"log.{suffix}", frame))
         assert told(log) == EXPECTED, suffix
         assert (log.log.name, log.log.n_events, log.log.n_queries) == (f"log.{suffix}", 15.0, 3)
-    (tmp_path / "log.csv.gz").write_bytes(gzip.compress((tmp_path / "log.csv").read_bytes()))
-    assert told(load_query_log(tmp_path / "log.csv.gz")) == EXPECTED
+    assert told(load_query_log(write_table(tmp_path / "log.csv.gz", frame))) == EXPECTED
     assert told(load_query_log(frame)) == told(load_query_log(dict(ROWS))) == EXPECTED
 
 

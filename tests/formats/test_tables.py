@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from spreadsheet_files import WRITERS
+from spreadsheet_files import write_table
 
 from activeeval.core.errors import InputError
 from activeeval.core.kernels.text import keys as kernel_keys
@@ -53,13 +53,8 @@ def test_frames_of_every_kind_and_vocabulary(kind, names):
 
 @pytest.mark.parametrize("names", VOCABULARIES, ids="/".join)
 def test_files_of_every_kind(tmp_path, names):
-    frame = pl.DataFrame(columns(names))
-    frame.write_csv(tmp_path / "a.csv")
-    frame.write_csv(tmp_path / "a.tsv", separator="\t")
-    frame.write_parquet(tmp_path / "a.parquet")
-    frame.write_ndjson(tmp_path / "a.jsonl")
     for suffix in ("csv", "tsv", "parquet", "jsonl"):
-        assert pairs(load_qrels(tmp_path / f"a.{suffix}")) == ROWS, suffix
+        assert pairs(load_qrels(write_table(tmp_path / f"a.{suffix}", pl.DataFrame(columns(names))))) == ROWS, suffix
     (tmp_path / "a.txt").write_text("7 0 d 1\n")
     assert pairs(load_qrels(str(tmp_path / "a.txt"))) == [("7", "d", 1)]
 
@@ -185,16 +180,7 @@ def test_judgments_between_them_do_not_make_a_third_run_comparable(qrels):
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "xlsx", "ods"])
 def test_blanks_around_ids_mean_nothing_in_cells_and_all_in_typed_files(tmp_path, suffix):
     rows = {"qid": [" q1", "q1", "q2\xa0"], "docno": ["a ", " in  the middle ", "7"], "score": [1, 2, 3]}
-    path = tmp_path / f"a.{suffix}"
-    frame = pl.DataFrame(rows)
-    if suffix == "parquet":
-        frame.write_parquet(path)
-    elif suffix == "jsonl":
-        frame.write_ndjson(path)
-    elif f".{suffix}" in WRITERS:
-        WRITERS[f".{suffix}"](path, [frame.columns, *frame.rows()])
-    else:
-        frame.write_csv(path, separator="\t" if suffix == "tsv" else ",")
+    path = write_table(tmp_path / f"a.{suffix}", pl.DataFrame(rows))
     for table in (load_run(path), load_qrels(path)):
         is_typed = suffix in ("jsonl", "parquet")
         bare = [" q1", "q1", "q2\xa0"] if is_typed else ["q1", "q1", "q2"]

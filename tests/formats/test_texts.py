@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import tracemalloc
@@ -11,6 +10,7 @@ import tracemalloc
 import numpy as np
 import polars as pl
 import pytest
+from spreadsheet_files import write_table
 
 from activeeval.formats.tables import text_tables
 from activeeval.formats.tables.draws import EMPTY, Draws, read_draws, write_draws
@@ -26,15 +26,7 @@ FOUND = {row["id"]: {k: v for k, v in row.items() if k != "id" and v and v.strip
 
 
 def written(folder, suffix, rows=ROWS):
-    path = folder / f"docs{suffix}"
-    frame = pl.DataFrame(rows)
-    if suffix == ".parquet":
-        frame.write_parquet(path)
-        return path
-    separator = "\t" if ".tsv" in suffix else ","
-    content = frame.write_ndjson() if "jsonl" in suffix else frame.write_csv(separator=separator)
-    path.write_bytes(gzip.compress(content.encode()) if suffix.endswith(".gz") else content.encode())
-    return path
+    return write_table(folder / f"docs{suffix}", rows)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz"])

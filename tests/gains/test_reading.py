@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import numpy as np
 import polars as pl
 import pytest
+from spreadsheet_files import write_table
 
 from activeeval.core.errors import FormatError, InputError
 from activeeval.formats.tables.preferences import UNANSWERED, read_pairs
@@ -43,18 +43,8 @@ def cell(value):
 def write(path, rows):
     """Write rows as the name wants it."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    suffixes = path.suffixes
-    if ".parquet" in suffixes:
-        pl.DataFrame([{key: row.get(key) for key in columns} for row in rows]).write_parquet(path)
-        return path
-    if ".jsonl" in suffixes:
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-    else:
-        separator = "\t" if ".tsv" in suffixes else ","
-        table = [columns, *([cell(row.get(key)) for key in columns] for row in rows)]
-        text = "".join(separator.join(one) + "\n" for one in table)
-    path.write_bytes(gzip.compress(text.encode()) if suffixes[-1] == ".gz" else text.encode())
-    return path
+    form = cell if {".csv", ".tsv"} & {*path.suffixes} else lambda value: value
+    return write_table(path, [{key: form(row.get(key)) for key in columns} for row in rows])
 
 
 def assert_are_the_rows(data):
