@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import naive_clicks as naive
@@ -15,7 +14,6 @@ from activeeval.adaptation.clicks import PairOutcome, preferences_from_clicks
 from activeeval.adaptation.messages import click_lines
 from activeeval.adaptation.positions import Pairwise, QueryClicks
 from activeeval.adaptation.proportion_tests import Strata, exact_p_value
-from activeeval.core.errors import InputError
 from activeeval.formats.comparisons import write_comparisons
 from activeeval.formats.judgments.from_files import read as read_judgments
 from activeeval.formats.tables.clicks import ClickLog
@@ -243,23 +241,3 @@ def test_the_pairs_are_written_and_read(tmp_path):
 def test_an_empty_log_has_no_pairs():
     found = preferences_from_clicks(ClickLog([], [], [], [], []))
     assert (found.n_pairs, found.report.n_possible, found.report.n_rows, found.comparisons()) == (0, 0, 0, [])
-
-
-@pytest.mark.parametrize(
-    ("rules", "message"),
-    [
-        ({"fewest_impressions": 0}, "fewest_impressions must be a positive whole number, got 0"),
-        ({"robot_impressions": 2.5}, "robot_impressions must be a positive whole number, got 2.5"),
-        ({"robot_rate": 0.0}, "robot_rate must lie in (0, 1], got 0.0"),
-        ({"robot_query_rate": 1.5}, "robot_query_rate must lie in (0, 1], got 1.5"),
-    ],
-)
-def test_rules_are_checked(rules, message):
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        CleaningRules(**rules)
-
-
-@pytest.mark.parametrize("level", [0, 1, -0.05, "5%"])
-def test_the_level_is_checked(level):
-    with pytest.raises(InputError, match="level must lie strictly between 0 and 1"):
-        preferences_from_clicks(ClickLog([], [], [], [], []), level)

@@ -310,13 +310,6 @@ def tastes(shifts, features=None, judged=JUDGED):
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda: PositionBased(eta=-1), "eta must be a finite number from 0 on, got -1"),
-        (lambda: CascadeModel(after_click=1.5), "after_click must be a finite number from 0 to 1, got 1.5"),
-        (lambda: ListImpressions(n_visits=float("nan")), "n_visits must be a finite number from 0 to 1e+15, got nan"),
-        (lambda: ListImpressions(n_visits=1, shuffled=2), "shuffled must be a finite number from 0 to 1, got 2"),
-        (lambda: ListImpressions(n_visits=1, depth=0), "depth must be a positive whole number, got 0"),
-        (lambda: UserPopulation(least=0.9, most=0.8), "most must be a finite number from 0.9 to 1, got 0.8"),
-        (lambda: UserPopulation(noise="no"), "noise must be a finite number from 0 on, got 'no'"),
         (lambda: UserPopulation(shifts={0: np.inf}), "the shift of feature 0 must be a finite number, got inf"),
         (lambda: UserPopulation(shifts={-1: 1}), "a column of features must be a whole number from 0, got -1"),
         (tastes({}, judged=PoolGrades(POOL, [0, -1, 2, 0])), "item 'b' of query 'q' is not judged, expected a grade"),

@@ -176,12 +176,6 @@ def test_what_is_learned_is_the_learner_s_and_warns_of_nothing():
     assert fitted.decision_function(pool)[2] < 0
 
 
-@pytest.mark.parametrize("n_start", [0, -3, 1.5, "5", None])
-def test_wrong_starts_are_named(n_start):
-    with pytest.raises(InputError, match="n_start must be a positive whole number, got"):
-        SimpleMargin(random_pairs(1, 6), LEARNER, n_start=n_start)
-
-
 def test_wrong_learners_are_named_when_they_are_to_choose():
     chooser = SimpleMargin(random_pairs(1, 6), GainDiscountLearner(C=-1.0), n_start=1, rng=0)
     chooser.tell(chooser.ask(), 1)

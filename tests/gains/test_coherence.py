@@ -264,22 +264,6 @@ def test_random_orders_are_even():
         np.testing.assert_allclose(shares, 1 / 3, atol=0.024)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (([1, 2], 0), "n_pairs must be a positive whole number, got 0"),
-        (([1, 2], 1.5), r"n_pairs must be a positive whole number, got 1\.5"),
-        (([1, 2], 5, 0), "depth must be a positive whole number, got 0"),
-        (([1, 2], 5, 3), "a depth of 3 needs a list of as many grades, got 2"),
-        (([], 5), "random_list_pairs: the list is an empty list, expected a grade for each rank"),
-        (([1, -2], 5), "random_list_pairs: the list holds -2 at rank 2, expected a whole grade from 0 on"),
-    ],
-)
-def test_wrong_requests_for_pairs_are_named(arguments, text):
-    with pytest.raises(InputError, match=f"^{text}$"):
-        random_list_pairs(*arguments)
-
-
 # The figure
 
 

@@ -318,40 +318,6 @@ def test_ties_pull_tied_lists_together():
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("parameters", "text"),
-    [
-        ({"C": 0}, "C must be positive and finite, or 'cv', got 0"),
-        ({"C": -1.0}, r"C must be positive and finite, or 'cv', got -1\.0"),
-        ({"C": np.nan}, "C must be positive and finite, or 'cv', got nan"),
-        ({"C": np.inf}, "C must be positive and finite, or 'cv', got inf"),
-        ({"C": "CV"}, "C must be positive and finite, or 'cv', got 'CV'"),
-        ({"C": None}, "C must be positive and finite, or 'cv', got None"),
-        ({"C_ties": -1}, "C_ties must be finite and not negative, got -1"),
-        ({"C_ties": np.nan}, "C_ties must be finite and not negative, got nan"),
-        ({"C_ties": np.inf}, "C_ties must be finite and not negative, got inf"),
-        ({"C_ties": "1"}, "C_ties must be finite and not negative, got '1'"),
-        ({"C": "cv", "grid": [1.0, 0.0]}, r"grid\[1\] must be positive and finite, got 0\.0"),
-        ({"C": "cv", "grid": [1.0, np.nan]}, r"grid\[1\] must be positive and finite, got nan"),
-        ({"C": "cv", "grid": []}, r"grid must hold candidates for C, got \[\]"),
-        ({"C": "cv", "grid": None}, "grid must hold candidates for C, got None"),
-        ({"shape": "convex"}, "shape must be one of decreasing, monotone, free, got 'convex'"),
-        ({"shape": None}, "shape must be one of decreasing, monotone, free, got None"),
-        ({"margin": 1.0}, r"margin must be one of unit, grades, documents, got 1\.0"),
-        ({"conflicts": "drop"}, "conflicts must be one of error, keep, got 'drop'"),
-        ({"tie_margin": -0.1}, r"tie_margin must be a number that is not negative, got -0\.1"),
-        ({"tie_margin": np.nan}, "tie_margin must be a number that is not negative, got nan"),
-        ({"tie_margin": "1"}, "tie_margin must be a number that is not negative, got '1'"),
-        ({"n_folds": 1}, "n_folds must be a whole number from 2, got 1"),
-        ({"n_folds": 2.5}, r"n_folds must be a whole number from 2, got 2\.5"),
-        ({"margin": "documents"}, "the distance of documents is not known: these preferences hold grades alone"),
-    ],
-)
-def test_wrong_parameters_are_named(parameters, text):
-    with pytest.raises(InputError, match=f"^{text}$"):
-        learner(**parameters).fit(random_pairs(1, 20))
-
-
 def test_data_that_teach_nothing_are_refused():
     with pytest.raises(InputError, match="each of the 2 pairs is a tie: a preference is needed to learn from"):
         learner().fit(PreferenceData([[1], [0]], [[0], [1]], ties=[True, True]))

@@ -131,35 +131,6 @@ def test_lists_that_are_none_are_named(lists, text):
             PreferenceData([[0, 1], [0, 1]], lists, places=places)
 
 
-@pytest.mark.parametrize(
-    ("fields", "text"),
-    [
-        ({"max_grade": 1}, "pair 2: preferred holds 2 at rank 1, expected a whole grade from 0 to 1"),
-        ({"max_grade": 0}, "max_grade must be a positive whole number, got 0"),
-        ({"max_grade": 2.5}, r"max_grade must be a positive whole number, got 2\.5"),
-        ({"max_grade": "2"}, "max_grade must be a positive whole number, got '2'"),
-        ({"max_grade": np.nan}, "max_grade must be a positive whole number, got nan"),
-        ({"ties": [True]}, r"ties must hold one entry for each of the 2 pairs, got shape \(1,\)"),
-        ({"ties": [0, 2]}, "pair 2: ties is 2, expected a whole number from 0 to 1"),
-        ({"ties": ["false", "true"]}, "pair 1: ties is 'false', expected a whole number from 0 to 1"),
-        ({"ties": [0, np.nan]}, "pair 2: ties is nan, expected a whole number from 0 to 1"),
-        ({"queries": ["q"]}, r"queries must hold one entry for each of the 2 pairs, got shape \(1,\)"),
-        ({"queries": ["q", ""]}, r"queries\[1\] is empty"),
-        ({"moved": [1, 3]}, "pair 2: moved is 3, expected a whole number from 0 to 2"),
-        ({"moved": [-1, 1]}, "pair 1: moved is -1, expected a whole number from 0 to 2"),
-        ({"moved": [1, 0.5]}, r"pair 2: moved is 0\.5, expected a whole number from 0 to 2"),
-        ({"places": ["a"]}, "places must hold one entry for each of the 2 pairs, got 1"),
-        ({"other": [[0, 1]]}, "preferred holds 2 lists, other 1: expected one of each for every pair"),
-        ({"other": [[0], [1]]}, "pair 1: other holds 1 grades, expected 2, as the lists before"),
-        ({"other": np.zeros((2, 3), int)}, "pair 1: other holds 3 grades, expected 2, as the lists before"),
-        ({"preferred": [], "other": []}, "there is no pair of lists to learn from"),
-    ],
-)
-def test_wrong_fields_are_named(fields, text):
-    with pytest.raises(InputError, match=f"^{text}$"):
-        PreferenceData(**{"preferred": [[0, 1], [2, 1]], "other": [[1, 1], [0, 1]]} | fields)
-
-
 # Parts of data
 
 
@@ -353,19 +324,3 @@ def test_documents_take_the_place_of_grades():
     part = data.subset([1])
     assert (part.documents, part.n_levels, part.moved.tolist()) == (("a", "b", "c"), 3, [1])
     assert PreferenceData.from_documents([[10, 9]], [[9, 10]]).documents == ("10", "9")
-
-
-@pytest.mark.parametrize(
-    ("preferred", "other", "text"),
-    [
-        ([["a", "b"], ["a", "c"]], [["b", "a"], ["a", "a"]], r"pair 2 holds a document twice: \['a', 'a'\]"),
-        ([["a", "b"]], [["b", "a", "c"]], "pair 1: other holds 3 grades, expected 2, as the lists before"),
-        ([["a", "b"]], [], "preferred holds 1 lists, other 0: expected one of each for every pair"),
-        ([], [], "there is no pair of lists to learn from"),
-        ([["a", ""]], [["b", "a"]], r"documents\[1\] is empty"),
-        ([["a", 1.5]], [["b", "a"]], r"documents\[1\] must be text or a whole number, got 1\.5"),
-    ],
-)
-def test_wrong_documents_are_named(preferred, other, text):
-    with pytest.raises(InputError, match=f"^{text}$"):
-        PreferenceData.from_documents(preferred, other)

@@ -143,34 +143,6 @@ def test_the_seed_of_list_mle_orders_equal_grades():
 # What is wrong is named
 
 
-@pytest.mark.parametrize(
-    ("ranker", "text"),
-    [
-        (RankSVM(C=0), "C must be positive and finite, got 0"),
-        (SVMMAP(C=-1.0), r"C must be positive and finite, got -1\.0"),
-        (FocusedSVM(C=np.nan), "C must be positive and finite, got nan"),
-        (RankSVM(tol=0), "tol must be positive and finite, got 0"),
-        (RankSVM(max_iter=1.5), r"max_iter must be a positive whole number, got 1\.5"),
-        (FocusedSVM(beta=-0.1), r"beta must lie in \[0, 1\], got -0\.1"),
-        (FocusedNet(beta=1.1), r"beta must lie in \[0, 1\], got 1\.1"),
-        (FocusedBoost(beta="half"), r"beta must lie in \[0, 1\], got 'half'"),
-        (FocusedBoost(beta=np.nan), r"beta must lie in \[0, 1\], got nan"),
-        (ListMLE(k=0), "k must be a positive whole number, got 0"),
-        (RankNet(n_iter=0), "n_iter must be a positive whole number, got 0"),
-        (RankBoost(n_iter=True), "n_iter must be a positive whole number, got True"),
-        (RankBoost(n_thresholds=0), "n_thresholds must be a positive whole number, got 0"),
-        (AdaRank(measure="map"), "measure must be 'ndcg' or 'ap', got 'map'"),
-        (AdaRank(tol=-1), "tol must not be negative, got -1"),
-        (FocusedBoost(n_thresholds=0), "n_thresholds must be a positive whole number, got 0"),
-        (AdaRank(max_repeats=0), "max_repeats must be a positive whole number, got 0"),
-    ],
-    ids=name,
-)
-def test_wrong_parameters_are_named(ranker, text):
-    with pytest.raises(InputError, match=text):
-        ranker.fit(*naive.top_k_items(1))
-
-
 @pytest.mark.parametrize("ranker", TEN, ids=name)
 def test_bad_training_data_is_named(ranker):
     X, grades, query_ids = naive.top_k_items(1)

@@ -330,25 +330,6 @@ def test_run_order_is_cheaper():
     assert np.mean(counts["worst"]) > 1.4 * np.mean(counts["random"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((3, 4), {}, "k must be at most n_items, got k = 4 of 3 items"),
-        ((3, 0), {}, "k must be a positive whole number, got 0"),
-        ((0, 1), {}, "n_items must be a positive whole number, got 0"),
-        ((3, 1), {"order": [0, 1, 1]}, "order must hold every item once, got 1 twice"),
-        ((3, 1), {"order": [0, 1]}, "order must hold each of the 3 items once, got 2"),
-        ((3, 1), {"order": [0, 1, 3]}, r"order\[2\] must be at most 2, got 3"),
-        ((3, 1), {"order": "best"}, "order must be 'random', 'given' or a list of all items, got 'best'"),
-        ((3, 1), {"repeat_share": 1}, "repeat_share must be at least 0 and below 1, got 1"),
-        ((3, 1), {"repeat_share": math.nan}, "repeat_share must be at least 0 and below 1, got nan"),
-    ],
-)
-def test_wrong_arguments_are_one_line(arguments, options, message):
-    with pytest.raises(InputError, match=f"^{message}$"):
-        TopKLabelling(*arguments, **options)
-
-
 def test_wrong_answers_are_one_line():
     labelling = TopKLabelling(3, 2, order="given")
     for wrong in (2, "0", True, 0.5):
