@@ -23,9 +23,18 @@ from activeeval.core.checks import one_of
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models import ForestGradeModel
 from activeeval.formats.graders.grader_grades import Grades
+from activeeval.formats.loading import load_qrels
 from activeeval.formats.tables.clicks import ClickLog
 from activeeval.formats.text.trec import Run
-from activeeval.gains import GainDiscountLearner, PreferenceData, SimpleMargin, random_list_pairs, rank_one_test
+from activeeval.gains import (
+    GainDiscountLearner,
+    PreferenceData,
+    SimpleMargin,
+    coherence,
+    random_list_pairs,
+    rank_one_test,
+    read_out,
+)
 from activeeval.topk import TopKLabelling
 from activeeval.topk.assessors import Assessors
 
@@ -65,6 +74,9 @@ CALLS = {
     "PreferenceData": lambda **given: PreferenceData(**LISTS | given),
     "PreferenceData.from_documents": PreferenceData.from_documents,
     "random_list_pairs": random_list_pairs,
+    "coherence": lambda second, **given: coherence(ae.DCG(), ae.parse_measure(second), **given),
+    "read_out": read_out,
+    "load_qrels": load_qrels,
     "rank_one_test": lambda **given: rank_one_test(random_pairs(0, 20), **given),
     "ranker": lambda kind, **given: getattr(rankers, kind)(**given).fit(*top_k_items(1)),
     "ForestGradeModel": lambda **given: ForestGradeModel(**given).fit(*top_k_items(1)[:2]),

@@ -79,15 +79,10 @@ def test_integer_ids_in_frames_become_text_and_ranks_are_kept():
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ({"q": {"d": 0.5}}, "the judgments dict: row 1, column relevance: holds 0.5, expected a whole number"),
-        ({"q": {"d": True}}, "the judgments dict: row 1, column relevance: 'True' is not a number, expected one"),
-        ({"q": [1]}, r"judgments of query 'q' must be a dict, document to relevance, got \[1\]"),
-        ({}, "the judgments dict holds no rows"),
         (
             {1: {"d": 1}, "1": {"d": 1}},
             "row 2, column doc_id: document 'd' of query '1' is there twice, first at row 1",
         ),
-        (7, "judgments must come as a path, a dict of dicts or a data frame, got int"),
         (pd.DataFrame({"a": [1]}), "the judgments frame: no grade column in: a; expected relevance or label"),
         (pd.DataFrame({"qid": [1.5], "docno": ["d"], "label": [1]}), "row 1, column qid: holds '1.5', expected an id"),
         (pd.DataFrame({"qid": [None], "docno": ["d"], "label": [1]}), "row 1, column qid: is empty, expected an id"),

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from naive_learning import dcg_difference
 
-from activeeval import AP, DCG, ERR, RBP, Additive, Precision
-from activeeval.core.errors import InputError
+from activeeval import DCG, RBP, Additive, Precision
 from activeeval.gains import coherence, random_list_pairs
 
 WORKED = (np.array([0.5, 2.0, 3.0]), [1.5, 0.5])
@@ -217,28 +216,6 @@ def test_measures_that_are_sums_are_taken():
     short = coherence(Additive([0, 1, 2, 3, 4], [1.0, 0.5]), DCG("linear", cutoff=2), lists, others)
     assert short.agree < 1
     assert coherence(Additive(LINEAR, [1.0, 0.5]), Additive(LINEAR, [1.0, 0.5, 0.0]), lists, others).agree == 1
-
-
-@pytest.mark.parametrize(
-    ("second", "lists", "others", "edges", "text"),
-    [
-        (ERR(4), [[1]], [[0]], 5, r"ERR is no sum of gains over ranks; choose DCG, RBP, P or"),
-        (AP(), [[1]], [[0]], 5, r"AP is no sum of gains over ranks"),
-        (Additive([0, 1]), [[1]], [[2]], 5, "the lists hold grade 2, above the largest of .*, 1"),
-        (DCG(), [[1]], [[1], [0]], 5, r"lists have shape \(1, 1\) and others \(2, 1\), expected the same"),
-        (DCG(), [[1, 2], [1]], [[1], [0]], 5, "pair 2: a list holds 1 grades, expected 2, as the lists before"),
-        (DCG(), [[-1]], [[0]], 5, "pair 1: a list holds -1 at rank 1, expected a whole grade from 0 on"),
-        (DCG(), [], [], 5, "there is no list of grades"),
-        (DCG(), np.empty((0, 3), int), np.empty((0, 3), int), 5, "there is no list of grades"),
-        (DCG(), [[1]], [[0]], 0, "edges must be a positive whole number, got 0"),
-        (DCG(), [[1]], [[0]], [1.0], r"edges must be two or more increasing numbers, got \[1\.0\]"),
-        (DCG(), [[1]], [[0]], [2, 1], r"edges must be two or more increasing numbers, got \[2, 1\]"),
-        (DCG(), [[1]], [[0]], [0, np.nan], r"edges must be two or more increasing numbers, got \[0, nan\]"),
-    ],
-)
-def test_what_cannot_be_compared_is_named(second, lists, others, edges, text):
-    with pytest.raises(InputError, match=f"^{text}"):
-        coherence(DCG(), second, lists, others, edges)
 
 
 # Random pairs

@@ -100,35 +100,30 @@ def test_what_was_given_may_change_afterwards():
 @pytest.mark.parametrize(
     ("lists", "text"),
     [
-        ([[0, 1], [0, 1, 2]], r"b\.csv:9: preferred holds 3 grades, expected 2, as the lists before"),
-        ([[0, 1], []], r"b\.csv:9: preferred holds 0 grades, expected 2, as the lists before"),
-        ([[0, 1], [0, np.nan]], r"b\.csv:9: preferred holds nan at rank 2, expected a whole grade from 0 on"),
-        (np.array([[0, 1], [np.nan, 1]]), r"b\.csv:9: preferred holds nan at rank 1, expected a whole grade from 0 on"),
-        ([[0, 1], [0, 1.5]], r"b\.csv:9: preferred holds 1\.5 at rank 2, expected a whole grade from 0 on"),
-        ([[0, 1], [0, np.inf]], r"b\.csv:9: preferred holds inf at rank 2, expected a whole grade from 0 on"),
-        ([[0, 1], [0, 1e300]], r"b\.csv:9: preferred holds 1e\+300 at rank 2, expected a whole grade from 0 on"),
-        ([[0, 1], [0, None]], r"b\.csv:9: preferred holds None at rank 2, expected a whole grade from 0 on"),
-        ([[0, 1], ["1", 0]], r"b\.csv:9: preferred holds '1' at rank 1, expected a whole grade from 0 on"),
-        ([[0, 1], np.array(["1", "0"])], r"b\.csv:9: preferred holds '1' at rank 1, expected a whole grade from 0 on"),
-        ([[0, 1], [True, 0]], r"b\.csv:9: preferred holds True at rank 1, expected a whole grade from 0 on"),
-        ([[0, 1], [0, -1]], r"b\.csv:9: preferred holds -1 at rank 2, expected a whole grade from 0 on"),
-        (np.array([[0, 1], [0, -1]]), r"b\.csv:9: preferred holds -1 at rank 2, expected a whole grade from 0 on"),
-        ([[0, 1], "01"], r"b\.csv:9: preferred is '01', expected a list of grades, one for each rank"),
-        ([[0, 1], 7], r"b\.csv:9: preferred is 7, expected a list of grades, one for each rank"),
-        ([[0, 1], {0, 1}], r"b\.csv:9: preferred is \{0, 1\}, expected a list of grades, one for each rank"),
-        (np.array([0, 1]), r"a\.csv:7: preferred is 0, expected a list of grades, one for each rank"),
-        ([[], []], r"a\.csv:7: preferred is an empty list, expected a grade for each rank"),
-        (np.empty((2, 0), int), r"a\.csv:7: preferred is an empty list, expected a grade for each rank"),
-        (np.zeros((2, 2, 1), int), r"a\.csv:7: preferred holds array\(\[0\]\) at rank 1, expected a whole grade"),
+        (np.array([[0, 1], [np.nan, 1]]), r"b\.csv:9: {} holds nan at rank 1, expected a whole grade from 0 on"),
+        ([[0, 1], np.array(["1", "0"])], r"b\.csv:9: {} holds '1' at rank 1, expected a whole grade from 0 on"),
+        (np.array([[0, 1], [0, -1]]), r"b\.csv:9: {} holds -1 at rank 2, expected a whole grade from 0 on"),
+        ([[0, 1], {0, 1}], r"b\.csv:9: {} is \{{0, 1\}}, expected a list of grades, one for each rank"),
     ],
 )
-def test_lists_that_are_none_are_named(lists, text):
-    places = ["a.csv:7", "b.csv:9"]
+def test_lists_of_other_kinds_that_are_none_are_named(lists, text):
+    right, places = [[0, 1], [0, 1]], ["a.csv:7", "b.csv:9"]
+    for name, sides in {"preferred": (lists, right), "other": (right, lists)}.items():
+        with pytest.raises(InputError, match=f"^{text.format(name)}$"):
+            PreferenceData(*sides, places=places)
+
+
+@pytest.mark.parametrize(
+    ("lists", "text"),
+    [
+        (np.array([0, 1]), r"pair 1: preferred is 0, expected a list of grades, one for each rank"),
+        (np.empty((2, 0), int), r"pair 1: preferred is an empty list, expected a grade for each rank"),
+        (np.zeros((2, 2, 1), int), r"pair 1: preferred holds array\(\[0\]\) at rank 1, expected a whole grade"),
+    ],
+)
+def test_arrays_of_another_shape_are_named(lists, text):
     with pytest.raises(InputError, match=f"^{text}"):
-        PreferenceData(lists, [[0, 1], [0, 1]], places=places)
-    if len(lists[0]) == 2 if isinstance(lists, list) else lists.shape == (2, 2):
-        with pytest.raises(InputError, match=f"^{text.replace('preferred', 'other')}"):
-            PreferenceData([[0, 1], [0, 1]], lists, places=places)
+        PreferenceData(lists, [[0, 1], [0, 1]])
 
 
 # Parts of data

@@ -84,22 +84,6 @@ def test_discounts_that_do_not_fall_are_seen():
     assert read_out([[0.0, 1.0]]).falls
 
 
-@pytest.mark.parametrize(
-    ("weights", "text"),
-    [
-        (np.zeros((3, 2)), "all weights are 0: no gains and discounts explain the preferences better than none"),
-        ([[2, 2], [0, 1]], "the weights of the first rank are all alike"),
-        ([[1e-7, 0], [0, 1]], "the weights of the first rank are all alike"),
-        ([0, 1], r"weights must be finite numbers, a row for each rank, got shape \(2,\)"),
-        ([[0, np.nan]], r"weights must be finite numbers, a row for each rank, got shape \(1, 2\)"),
-        (np.empty((0, 3)), r"weights must be finite numbers, a row for each rank, got shape \(0, 3\)"),
-    ],
-)
-def test_weights_without_discounts_are_told(weights, text):
-    with pytest.raises(InputError, match=text):
-        read_out(weights)
-
-
 def test_similarity_is_the_cosine_of_what_grades_are_worth():
     first, second = RANDOM.normal(size=(2, 4, 3))
     offsets = RANDOM.normal(size=(4, 1))
