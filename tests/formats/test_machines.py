@@ -115,6 +115,34 @@ def call(folder, capsys):
     return run
 
 
+JSON = ("-o", "jsonl")
+
+
+@pytest.fixture
+def done(call):
+    """Return a function from arguments to the messages of a command that succeeds."""
+
+    def run(*words):
+        code, _, err = call(*words)
+        assert code == 0, err
+        return err
+
+    return run
+
+
+@pytest.fixture
+def tells(call):
+    """Return what checks that all rows and one message say how many grades of a grader are used as labels."""
+
+    def check(source, n, *words, code=0, out=JSON):
+        ended, printed, err = call(*words, *out)
+        assert ended == code, err
+        assert all(json.loads(line)["machine_is_truth"] for line in printed.splitlines())
+        assert err.count(f"{source}: {n} grades of a grader are used as labels") == 1, err
+
+    return check
+
+
 def words_of(door, form):
     """Replace the file in the arguments of a door."""
     return [form if word == "FILE" else word for word in DOORS[door]]
@@ -145,20 +173,18 @@ def test_what_is_refused_as_labels_is_read_as_a_grader_s(folder, form):
 
 
 @pytest.mark.parametrize("form", ["kinds.csv", "answers.jsonl"])
-def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form):
+def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form, tells):
     for door in ("score", "simulate", "judged", "train"):
         arguments = words_of(door, form)
         code, _, err = call(*arguments, "--machine-is-truth", *(["--force"] if "--out" in arguments else []))
         assert code == 0, err
         assert f"{form}: 40 grades of a grader are used as labels" in err
-    assert is_told(*call(*words_of("score", form), "--machine-is-truth", "-o", "jsonl")[1:], form, 40)
-    code, out, err = call(*words_of("compare", form), "--machine-is-truth", "-o", "jsonl")
-    assert (code, err.count("are used as labels")) == (11, 1)
-    assert is_told(out, err, form, 40)
+    tells(form, 40, *words_of("score", form), "--machine-is-truth")
+    tells(form, 40, *words_of("compare", form), "--machine-is-truth", code=11)
 
 
-def test_a_sample_that_knew_a_machine_s_grades_says_so_in_every_estimate(call, folder):
-    assert call(*words_of("judged", "some.csv"), "--machine-is-truth")[0] == 0
+def test_a_sample_that_knew_a_machine_s_grades_says_so_in_every_estimate(call, folder, done):
+    done(*words_of("judged", "some.csv"), "--machine-is-truth")
     filled(folder, "s.csv", "s.csv", ("person",))
     assert warns(*call("estimate", "s.sample", "s.csv", "-o", "jsonl"))
     shutil.copy(folder / "s.sample", folder / "copy.sample")
@@ -189,10 +215,9 @@ def test_grades_between_two_are_no_truth(folder):
         read("half.csv", machine_is_truth=True)
 
 
-def test_a_campaign_that_knew_a_machine_s_grades_says_so_too(call, folder):
-    code, _, err = call("campaign", "create", "m", *MADE, "--judged", "some.csv", "--machine-is-truth")
-    assert code == 0, err
-    assert call("campaign", "judge", "m", "--oracle", "people.qrels", "--judge", "ann")[0] == 0
+def test_a_campaign_that_knew_a_machine_s_grades_says_so_too(call, folder, done):
+    done("campaign", "create", "m", *MADE, "--judged", "some.csv", "--machine-is-truth")
+    done("campaign", "judge", "m", "--oracle", "people.qrels", "--judge", "ann")
     assert warns(*call("campaign", "estimate", "m", "-o", "jsonl"))
 
 
@@ -216,14 +241,7 @@ def warns(code, out, err):
     return [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
 
 
-def is_told(out, err, source, n):
-    """Return whether rows and messages say that grades of a grader are used as labels."""
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert all(row["machine_is_truth"] for row in rows), rows
-    return f"{source}: {n} grades of a grader are used as labels" in err
-
-
-def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folder):
+def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folder, tells):
     n = filled(folder, "t.csv", "filled.csv")
     for arguments in (
         ("estimate", "t.sample", "filled.csv"),
@@ -233,71 +251,57 @@ def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folde
         code, out, err = call(*arguments)
         assert (code, out) == (1, "")
         assert "filled.csv: these are a grader's grades, not labels: pass them with --grader" in err
-    code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth", "-o", "jsonl")
-    assert code == 0, err
-    assert is_told(out, err, "filled.csv", n)
-    assert warns(code, out, err)
-    code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth")
-    assert f"warning: filled.csv: {n} grades of a grader are used as labels" in err
+    estimate = ("estimate", "t.sample", "filled.csv", "--machine-is-truth")
+    tells("filled.csv", n, *estimate)
+    assert warns(*call(*estimate, "-o", "jsonl"))
+    assert f"warning: filled.csv: {n} grades of a grader are used as labels" in call(*estimate)[2]
 
 
-def test_of_a_sheet_of_both_the_machine_s_rows_are_counted(call, folder):
+def test_of_a_sheet_of_both_the_machine_s_rows_are_counted(call, folder, tells):
     n = filled(folder, "t.csv", "filled.csv", ("machine", "person"))
-    _, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth", "-o", "jsonl")
-    assert is_told(out, err, "filled.csv", n // 2)
+    tells("filled.csv", n // 2, "estimate", "t.sample", "filled.csv", "--machine-is-truth")
     filled(folder, "t.csv", "people.csv", ("person",))
     code, out, err = call("estimate", "t.sample", "people.csv", "--machine-is-truth", "-o", "jsonl")
     assert code == 0
     assert "machine" not in out + err
 
 
-def test_rounds_say_it_together(call, folder):
+def test_rounds_say_it_together(folder, done, tells):
     n = filled(folder, "t.csv", "filled.csv")
     filled(folder, "t.csv", "first.csv", ("person",))
-    code, _, err = call("sample", *MADE, "--judged", "first.csv", "--out", "u.sample", "--sheet", "u.csv")
-    assert code == 0, err
+    done("sample", *MADE, "--judged", "first.csv", "--out", "u.sample", "--sheet", "u.csv")
     filled(folder, "u.csv", "second.csv", ("person",))
     rounds = ("t.sample", "filled.csv", "u.sample", "second.csv")
-    code, out, err = call("estimate", *rounds, "--machine-is-truth", "-o", "jsonl")
-    assert code == 0, err
-    assert is_told(out, err, "filled.csv", n)
+    tells("filled.csv", n, "estimate", *rounds, "--machine-is-truth")
 
 
-def test_a_pilot_that_a_machine_judged_is_one_where_that_is_said(call, folder):
+def test_a_pilot_that_a_machine_judged_is_one_where_that_is_said(call, folder, tells):
     n = filled(folder, "t.csv", "filled.csv")
     plan = ("plan", *MADE, "--pilot", "t.sample", "--sheet", "filled.csv")
     assert "filled.csv: these are a grader's grades" in call(*plan)[2]
-    code, out, err = call(*plan, "--machine-is-truth", "-o", "jsonl")
-    assert code == 0, err
-    assert is_told(out, err, "filled.csv", n)
+    tells("filled.csv", n, *plan, "--machine-is-truth")
 
 
 @pytest.mark.parametrize(("door", "form"), [("import", "kinds.csv"), ("oracle", "search.json")])
-def test_a_campaign_keeps_that_a_machine_is_taken_for_truth(call, folder, door, form):
-    code, out, err = call(*words_of(door, form), "--machine-is-truth", *(["-o", "jsonl"] if door == "import" else []))
-    assert code == 0, err
-    assert is_told(out, err, form, 10 if door == "import" else 40)
-    assert call("campaign", "verify", "w")[0] == 0
+def test_a_campaign_keeps_that_a_machine_is_taken_for_truth(call, folder, door, form, done, tells):
+    n, out = (10, JSON) if door == "import" else (40, ())
+    tells(form, n, *words_of(door, form), "--machine-is-truth", out=out)
+    done("campaign", "verify", "w")
     for command in ("status", "estimate"):
-        code, out, err = call("campaign", command, "w", "-o", "jsonl")
-        assert code == 0, err
-        assert is_told(out, err, form, 10)
+        tells(form, 10, "campaign", command, "w")
         assert f"{form}: 10 grades of a grader are used as labels" in call("campaign", command, "w")[2]
     for suffix in ("html", "json"):
-        assert call("campaign", "report", "w", "--out", f"w.{suffix}", "--force")[0] == 0
+        done("campaign", "report", "w", "--out", f"w.{suffix}", "--force")
         assert f"{form}: 10 grades of a grader are used as labels" in (folder / f"w.{suffix}").read_text()
     for kind in ("qrels", "prels", "csv", "jsonl", "weights"):
-        code, out, err = call(
-            "campaign", "export", "w", "--format", kind, "--out", f"w.{kind}", "--force", "-o", "jsonl"
-        )
-        assert is_told(out, err, form, 10), kind
+        tells(form, 10, "campaign", "export", "w", "--format", kind, "--out", f"w.{kind}", "--force")
     for kind in ("csv", "jsonl"):
         assert "pass them with --grader" in call("score", f"w.{kind}", "a.run", "DCG@5")[2]
         assert len(Grades.read(f"w.{kind}")) == 10
 
 
-def test_what_a_person_says_in_a_machine_s_place_counts_and_the_caution_goes(call, folder):
-    assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
+def test_what_a_person_says_in_a_machine_s_place_counts_and_the_caution_goes(call, folder, done):
+    done("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")
     rows = (folder / "kinds.csv").read_text().replace(",machine", ",person").splitlines()
     write(folder / "same.csv", rows)
     code, out, _ = call("campaign", "import", "w", "same.csv", "-o", "jsonl")
@@ -308,52 +312,46 @@ def test_what_a_person_says_in_a_machine_s_place_counts_and_the_caution_goes(cal
     assert "are used as labels" in err
 
 
-def test_what_is_taken_back_is_no_longer_counted(call, folder):
+def test_what_is_taken_back_is_no_longer_counted(call, folder, done):
     _, out, _ = call("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--machine-is-truth")
     first = json.loads(out.splitlines()[0])["seq"]
-    assert call("campaign", "retract", "w", "--seq", str(first), "--judge", "ann")[0] == 0
+    done("campaign", "retract", "w", "--seq", str(first), "--judge", "ann")
     assert "kinds.csv: 9 grades of a grader are used as labels" in call("campaign", "status", "w")[2]
 
 
-def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, folder):
+def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, folder, done, tells):
     made = ("--run", "a.run", "--max-grade", "3", "--measure", "kNDCG(k=3)@3", "--budget", "50%")
-    assert call("campaign", "create", "k", *made, "--seed", "1")[0] == 0
+    done("campaign", "create", "k", *made, "--seed", "1")
     oracle = ("campaign", "judge", "k", "--oracle", "kinds.csv", "--judge", "ann")
     assert "pass them with --grader" in call(*oracle)[2]
-    code, out, err = call(*oracle, "--machine-is-truth")
-    assert code == 0, err
-    assert is_told(out, err, "kinds.csv", 40)
-    assert call("campaign", "verify", "k")[0] == 0
-    code, out, err = call("campaign", "estimate", "k", "-o", "jsonl")
-    assert code == 0, err
-    assert is_told(out, err, "kinds.csv", 4)
+    tells("kinds.csv", 40, *oracle, "--machine-is-truth", out=())
+    done("campaign", "verify", "k")
+    tells("kinds.csv", 4, "campaign", "estimate", "k")
 
 
-def test_a_campaign_says_it_before_a_block_is_complete(call, folder):
+def test_a_campaign_says_it_before_a_block_is_complete(call, folder, done):
     oracle = ("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--limit", "1")
-    assert call(*oracle, "--machine-is-truth")[0] == 0
+    done(*oracle, "--machine-is-truth")
     assert "kinds.csv: 1 grade of a grader is used" in call("campaign", "status", "w")[2]
-    assert call("campaign", "report", "w", "--out", "w.html")[0] == 0
+    done("campaign", "report", "w", "--out", "w.html")
     assert "kinds.csv: 1 grade of a grader is used" in (folder / "w.html").read_text()
 
 
-def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder):
-    assert call(*words_of("judged", "some.csv"), "--machine-is-truth")[0] == 0
+def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder, done, tells):
+    done(*words_of("judged", "some.csv"), "--machine-is-truth")
     out = ["v.sample" if word == "s.sample" else word for word in OUT]
-    code, _, err = call("sample", "--run", "a.run", "--judged", "s.sample", *out, "--force")
-    assert code == 0, err
+    err = done("sample", "--run", "a.run", "--judged", "s.sample", *out, "--force")
     assert "some.csv: 11 grades of a grader are used as labels" in err
-    assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
+    done("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")
     asked = ("--run", "a.run", "--budget", "5", "--max-grade", "3", "--measure", "DCG@5")
     code, _, err = call("campaign", "create", "w", "--redraw", *asked)
     assert code == 0, err
     assert err.count("kinds.csv: 10 grades of a grader are used as labels") == 1
-    code, out, err = call("campaign", "status", "w", "-o", "jsonl")
-    assert is_told(out, err, "kinds.csv", 10)
+    tells("kinds.csv", 10, "campaign", "status", "w")
 
 
-def test_a_machine_is_not_held_against_a_machine(call, folder):
-    assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
+def test_a_machine_is_not_held_against_a_machine(call, folder, done):
+    done("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")
     report = ("campaign", "report", "w", "--grader", "umbrela.jsonl", "--out", "r.html")
     for arguments in (("campaign", "audit", "w", "--grader", "umbrela.jsonl"), report):
         code, _, err = call(*arguments)
@@ -362,7 +360,7 @@ def test_a_machine_is_not_held_against_a_machine(call, folder):
     assert not (folder / "r.html").exists()
 
 
-def test_in_python_a_frame_of_a_machine_is_no_sheet(call, folder):
+def test_in_python_a_frame_of_a_machine_is_no_sheet(folder):
     drawn = load_sample("t.sample")
     filled(folder, "t.csv", "filled.csv")
     frame = pd.read_csv("filled.csv", dtype=str)
@@ -389,9 +387,9 @@ def test_plain_text_is_read_before_compiled_readers_are_there(folder):
     assert "numba" not in loaded
 
 
-def test_a_campaign_s_log_that_a_machine_filled_in_is_a_grader_s(call, folder):
-    assert call("campaign", "judge", "w", "--oracle", "people.qrels", "--judge", "gpt")[0] == 0
-    assert call("campaign", "export", "w", "--format", "jsonl", "--out", "w.jsonl")[0] == 0
+def test_a_campaign_s_log_that_a_machine_filled_in_is_a_grader_s(folder, done):
+    done("campaign", "judge", "w", "--oracle", "people.qrels", "--judge", "gpt")
+    done("campaign", "export", "w", "--format", "jsonl", "--out", "w.jsonl")
     grades = Grades.read("w.jsonl")
     assert len(grades) == 10
     assert grades.values.sum() == read("w.jsonl").labels().grades.sum()
