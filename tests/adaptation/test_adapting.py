@@ -156,9 +156,8 @@ def test_queries_without_relevant_documents_an_end_and_no_gain_are_told(folder, 
     assert "is the " in told.err  # one of two is an end
     assert " of the path, the best one may lie beyond it" in told.err
     assert ("no λ is better than the base" in told.err) == (chosen["b"] <= base["b"])
-    alone = call(
-        "adapt", "judged.txt", "pairs.jsonl", "--trees", 10, "--regularization", 1e30, "--out", "same", "-o", "jsonl"
-    )
+    far = ("--trees", 10, "--regularization", 1e30)
+    alone = call("adapt", "judged.txt", "pairs.jsonl", *far, "--out", "same", "-o", "jsonl")
     value = f"{alone.rows[0]['b']:.4f}"
     assert f"no λ is better than the base: B {value} against {value}; the ranker is written anyway" in alone.err
     assert "of the path" not in alone.err
@@ -218,9 +217,8 @@ def test_the_report_of_clicks_comes_also_where_no_pair_is_left(folder, call):
     told = call("adapt", "judged.txt", "few.csv", *SMALL, "--out", "t.ranker")
     assert told.code == 1
     assert "few.csv:   9 fewer than 20 impressions" in told.err
-    assert told.err.splitlines()[-1].endswith(
-        "few.csv: no document is preferred to another, so there is nothing to adapt to"
-    )
+    text = "few.csv: no document is preferred to another, so there is nothing to adapt to"
+    assert told.err.splitlines()[-1].endswith(text)
 
 
 def test_no_output_replaces_another_or_an_input(folder, call):

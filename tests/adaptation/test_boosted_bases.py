@@ -102,9 +102,8 @@ def test_it_predicts_what_lightgbm_predicts(options):
     gaps = X.copy()
     gaps[random.random(X.shape) < 0.1] = np.nan
     table = lightgbm.Dataset(gaps, grades, group=np.full(60, 10) if "objective" in options else None)
-    model = lightgbm.train(
-        {"objective": "regression", "verbose": -1, "seed": 0, "num_threads": 1, **options}, table, 20
-    )
+    params = {"objective": "regression", "verbose": -1, "seed": 0, "num_threads": 1, **options}
+    model = lightgbm.train(params, table, 20)
     ranker = HyperLinearRanker.from_gradient_boosting(model)
     for rows in (X, gaps):
         np.testing.assert_allclose(ranker.predict(rows), model.predict(rows), rtol=0, atol=1e-12)

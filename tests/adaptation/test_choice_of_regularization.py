@@ -74,9 +74,8 @@ def test_choosing_is_what_folds_by_hand_say():
     for fold in range(4):
         out = np.array([fold_of[q] == fold for q in query_ids])
         out_pairs = np.array([fold_of[users_ids[u]] == fold for u, _ in pairs])
-        base = HyperLinearRanker.from_gradient_boosting(
-            clone(model).fit(*in_order(X[~out], grades[~out], query_ids[~out]))
-        )
+        fitted = clone(model).fit(*in_order(X[~out], grades[~out], query_ids[~out]))
+        base = HyperLinearRanker.from_gradient_boosting(fitted)
         values = []
         for ridge in (0.01, 1.0, 100.0):
             ranker = base.adapt(users, pairs[~out_pairs], regularization=ridge)

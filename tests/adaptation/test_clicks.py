@@ -132,9 +132,8 @@ def test_it_is_the_naive_form(rows, skip_above, level):
     for (_, _, _, z, p), pair in zip(said(found), sorted(expected), strict=True):
         assert (z, p) == pytest.approx(expected[pair], rel=1e-8, abs=1e-300)
     counted = Counter(fates.values())
-    assert {NAMES[fate]: n for fate, n in found.report.pairs.items()} == {
-        name: counted[name] for name in NAMES.values()
-    }
+    expected_pairs = {name: counted[name] for name in NAMES.values()}
+    assert {NAMES[fate]: n for fate, n in found.report.pairs.items()} == expected_pairs
     rows_counted = {name: row_fates[name] for name in ROW_NAMES.values()}
     assert {ROW_NAMES[fate]: n for fate, n in found.report.rows.items()} == rows_counted
     assert found.report.n_rows == len(rows)
@@ -232,10 +231,8 @@ def test_the_pairs_are_written_and_read(tmp_path):
     found = preferences_from_clicks(log_of(rows))
     write_comparisons(found.comparisons(), tmp_path / "pairs.jsonl")
     read = read_judgments(tmp_path / "pairs.jsonl").comparisons()
-    assert [(one.query, one.preferred, one.other, one.is_tie) for one in read] == [
-        ("007", "b c", "é", False),
-        ("q", "b", "a", False),
-    ]
+    pairs = [(one.query, one.preferred, one.other, one.is_tie) for one in read]
+    assert pairs == [("007", "b c", "é", False), ("q", "b", "a", False)]
 
 
 def test_an_empty_log_has_no_pairs():

@@ -279,15 +279,9 @@ def test_pairs_find_their_items():
     ("said", "message"),
     [
         ([("s", "a", "b")], "p.jsonl: pair 1 names query 's', which the pool does not hold"),
-        (
-            [("q", "a", "b"), ("q", "a", "c")],
-            "p.jsonl: pair 2 names document 'c' of query 'q', which the pool does not",
-        ),
+        ([("q", "a", "b"), ("q", "a", "c")], "p.jsonl: pair 2 names document 'c' of query 'q', which the pool"),
         ([("q", "c", "a")], "p.jsonl: pair 1 names document 'c' of query 'q', which the pool does not hold"),
-        (
-            [("q", "a", "b"), ("r", "c", "a"), ("q", "b", "a")],
-            "p.jsonl: pair 3 prefers 'b' to 'a' for query 'q', pair 1",
-        ),
+        ([("q", "a", "b"), ("r", "c", "a"), ("q", "b", "a")], "p.jsonl: pair 3 prefers 'b' to 'a' for query 'q'"),
     ],
 )
 def test_pairs_that_do_not_fit_are_named(said, message):

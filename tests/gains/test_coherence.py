@@ -65,9 +65,8 @@ def test_the_worked_case(power, agrees):
 def test_shares_are_those_of_plain_loops(case):
     lists, others, measures = case
     report = coherence(additive(*measures[0]), additive(*measures[1]), lists, others)
-    np.testing.assert_allclose(
-        [report.agree, report.disagree, report.one_tied], by_hand(*measures, lists, others), rtol=1e-12
-    )
+    shares = [report.agree, report.disagree, report.one_tied]
+    np.testing.assert_allclose(shares, by_hand(*measures, lists, others), rtol=1e-12)
     assert report.pairs == len(lists)
     assert report.agree + report.disagree + report.one_tied == pytest.approx(1)
     assert report.std_error == pytest.approx(np.sqrt(report.agree * (1 - report.agree) / len(lists)))
@@ -78,19 +77,16 @@ def test_shares_are_those_of_plain_loops(case):
 def test_neither_measure_nor_list_comes_first(case):
     lists, others, (a, b) = case
     report = coherence(additive(*a), additive(*b), lists, others)
-    for turned in (
-        coherence(additive(*b), additive(*a), lists, others),
-        coherence(additive(*a), additive(*b), others, lists),
-    ):
+    for one, two, *sides in ((b, a, lists, others), (a, b, others, lists)):
+        turned = coherence(additive(*one), additive(*two), *sides)
         assert (turned.agree, turned.disagree, turned.one_tied) == (report.agree, report.disagree, report.one_tied)
         assert turned.always == report.always
     own = coherence(additive(*a), additive(*a), lists, others)
     assert (own.agree, own.disagree, own.one_tied) == (1, 0, 0)
     opposite = coherence(additive(*a), additive(a[0], [-g for g in a[1]]), lists, others)
     assert opposite.one_tied == 0
-    assert opposite.agree == np.mean(
-        [abs(dcg_difference(*a, *pair)) < 1e-9 for pair in zip(lists, others, strict=True)]
-    )
+    leads = [dcg_difference(*a, *pair) for pair in zip(lists, others, strict=True)]
+    assert opposite.agree == np.mean(np.abs(leads) < 1e-9)
 
 
 def test_rounding_is_no_preference():

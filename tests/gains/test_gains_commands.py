@@ -83,9 +83,8 @@ def test_where_there_is_no_interval_the_stability_band_is_named_as_one(call, fol
     gaps = (lists[0] - lists[1]) @ (1 / np.log2(np.arange(2, 7)))
     swap = (gaps < 0) != (random.random(900) < 0.25)
     rows = [(b, a) if turn else (a, b) for a, b, turn in zip(*lists.tolist(), swap, strict=True)]
-    lines = [
-        json.dumps({"preferred": a, "other": b}) for (a, b), gap in zip(rows, gaps, strict=True) if abs(gap) > 1e-9
-    ]
+    differing = [row for row, gap in zip(rows, gaps, strict=True) if abs(gap) > 1e-9]
+    lines = [json.dumps({"preferred": a, "other": b}) for a, b in differing]
     (folder / "prefs.jsonl").write_text("\n".join(lines))
     answer = call(*LEARN, "--C", 1, "--conflicts", "keep", "--resamples", 10)
     assert answer.code == 0, answer.err
@@ -185,10 +184,9 @@ def test_next_asks_for_the_pair_of_the_smallest_difference(call, folder, prefs):
 
 
 def test_preferences_between_runs_are_those_between_their_lists(call, folder):
-    rows = [
-        {"query": f"q{i}", "preferred": "a.run" if i % 3 else "B", "other": "b" if i % 3 else "A"} for i in range(1, 25)
-    ]
-    (folder / "sbs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    sides = {True: {"preferred": "a.run", "other": "b"}, False: {"preferred": "B", "other": "A"}}
+    rows = [json.dumps({"query": f"q{i}"} | sides[i % 3 > 0]) for i in range(1, 25)]
+    (folder / "sbs.jsonl").write_text("\n".join(rows))
     runs = ["--qrels", "q.qrels", "--run", "a.run", "--run", "b.run", "--depth", 5]
     answer = call("gains", "learn", "sbs.jsonl", *runs, "--C", 1, "--resamples", 0, "--out", "gains.json")
     assert answer.code == 0, answer.err

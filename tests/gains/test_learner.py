@@ -119,9 +119,7 @@ def test_pairs_of_another_kind_are_refused():
     fitted = learner().fit(random_pairs(1, 30))
     documents = PreferenceData.from_documents([list("abca"[:3])], [list("bac")])
     for depth, n_levels in ((3, 3), (4, 4)):
-        with pytest.raises(
-            InputError, match=f"the pairs have {depth} ranks of {n_levels} grades, learned were 4 ranks"
-        ):
+        with pytest.raises(InputError, match=f"have {depth} ranks of {n_levels} grades, learned were 4 ranks of 3"):
             fitted.score(random_pairs(1, 5, depth=depth, n_levels=n_levels))
     with pytest.raises(InputError, match="all pairs are tied, so that none can be ordered rightly"):
         fitted.score(PreferenceData([[0] * 4], [[2] * 4], ties=[True]))
@@ -185,9 +183,8 @@ def test_cross_validation_learns_from_the_other_folds_alone():
         values = np.empty(25)
         for number in range(3):
             weights = least_loss(data.subset(fold != number), "decreasing", C, 0.3)
-            values = np.where(
-                fold == number, utilities(weights, data.preferred) - utilities(weights, data.other), values
-            )
+            leads = utilities(weights, data.preferred) - utilities(weights, data.other)
+            values = np.where(fold == number, leads, values)
         held = values[~data.ties]
         assert choice.loss == pytest.approx(np.mean(np.maximum(1 - held, 0) ** 2), rel=1e-4)
         assert choice.precision == pytest.approx(np.mean(held > 0), abs=0.05)

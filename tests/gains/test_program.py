@@ -112,9 +112,8 @@ def test_the_paper_s_program_is_that_of_cvxpy():
     shapes = {"free": [], "monotone": [gains >= 0], "decreasing": [gains >= 0, gains[:-1] >= gains[1:]]}
     for shape, constraints in shapes.items():
         bounds = [values[~data.ties] >= 1 - slacks[~data.ties], cvxpy.abs(values[data.ties]) <= 1 + slacks[data.ties]]
-        problem = cvxpy.Problem(
-            cvxpy.Minimize(cvxpy.sum_squares(w) + costs @ cvxpy.square(slacks)), bounds + constraints
-        )
+        loss_of_all = cvxpy.sum_squares(w) + costs @ cvxpy.square(slacks)
+        problem = cvxpy.Problem(cvxpy.Minimize(loss_of_all), bounds + constraints)
         problem.solve(solver="CLARABEL")
         weights = Program.of(data, shape, C_ties=0.5).solve(2.0)
         np.testing.assert_allclose(weights, w.value, rtol=0, atol=1e-4)

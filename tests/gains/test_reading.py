@@ -205,11 +205,8 @@ def source(tmp_path, monkeypatch):
         ("two.v2.run", "neural", {"q1": "dca", "q2": "b"}),
         ("deep/three.run", "bm25", {"q1": "xba", "q2": "ba"}),
     ):
-        rows = [
-            f"{q} Q0 {document} {rank} {10 - rank} {tag}"
-            for q, order in orders.items()
-            for rank, document in enumerate(order, 1)
-        ]
+        ranked = [(q, doc, rank) for q, order in orders.items() for rank, doc in enumerate(order, 1)]
+        rows = [f"{q} Q0 {doc} {rank} {10 - rank} {tag}" for q, doc, rank in ranked]
         lines(tmp_path / name, *rows)
     return ListSource("qrels", ["one.run", "two.v2.run", "deep/three.run"], depth=3)
 

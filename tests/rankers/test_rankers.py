@@ -105,9 +105,8 @@ def test_a_sample_of_pairs_is_weighted_so_that_C_keeps_its_meaning():
     pairs = PreferencePairs.of(grades, query_ids).draw(whole.n_pairs_ // 10, np.random.default_rng(0))
     differences = (X[pairs[0]] - X[pairs[1]]) / X.std(axis=0)
     n = len(differences)
-    np.testing.assert_allclose(
-        part.coef_, weights_of_linear_svc(differences, 1e-6 * whole.n_pairs_ / n), rtol=1e-4, atol=1e-9
-    )
+    expected = weights_of_linear_svc(differences, 1e-6 * whole.n_pairs_ / n)
+    np.testing.assert_allclose(part.coef_, expected, rtol=1e-4, atol=1e-9)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=25), st.integers(1, 30))

@@ -34,9 +34,8 @@ def test_a_repeat_is_found_wherever_it_stands(at_once, monkeypatch):
         broken = [list(part) for part in parts]
         broken[b][int(random.integers(len(broken[b])))] = again
         first, second = sorted((a, b))
-        with pytest.raises(
-            InputError, match=rf"^query '{again}' stands in two partitions, part {first} and part {second}$"
-        ):
+        text = rf"^query '{again}' stands in two partitions, part {first} and part {second}$"
+        with pytest.raises(InputError, match=text):
             looked_at(broken)
 
 
