@@ -122,10 +122,7 @@ MADE = {
     ("load_qrels", "a.csv"): [(b"qid,docno," + VAST + b"\nq,d\n", ":2: 2 cells in 'q,d', *…")],
     ("load_run", "a.csv"): [(b"qid,docno,score\nq," + VAST + b",1\n", ":2: column docno: *")],
     ("load_run", "a.jsonl"): [
-        (
-            b'{"qid": 1, "docno": "d", "score": ' + NINES + b"}",
-            f":1: * is not JSON: a number of 5000 digits, {'9' * 20}*",
-        ),
+        (b'{"qid": 1, "score": ' + NINES + b"}", f":1: * is not JSON: a number of 5000 digits, {'9' * 20}*"),
         (b"[" * 100_000, ":1: * is not JSON: nested too deeply; *"),
         (b'{"qid": "' + VAST + b'", "docno": "d", "score": 1}', ":1: column qid: *"),
     ],

@@ -16,10 +16,8 @@ from activeeval.formats.judgments.from_files import read
 
 DOCS, JUDGED, REST = range(6), range(1, 9), range(9, 15)
 EXPORTS = ("qrels", "prels", "jsonl", "csv", "quepid", "weights")
-NAMES = {
-    form: f"w.{ {'csv': 'judgments.csv', 'quepid': 'quepid.csv', 'weights': 'weights.csv'}.get(form, form) }"
-    for form in EXPORTS
-}
+NAMES = {form: f"w.{form}" for form in EXPORTS}
+NAMES |= {"csv": "w.judgments.csv", "quepid": "w.quepid.csv", "weights": "w.weights.csv"}
 RUN = ("--run", "a.run", "--max-grade", "3")
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "100%", "--seed", "3")
 RANKED = (*RUN, "--measure", "kNDCG(k=3)@5", "--budget", "100%", "--seed", "2")
@@ -147,9 +145,8 @@ def learned(call, path):
             for q in JUDGED]  # fmt: skip
     write("sides.jsonl", map(json.dumps, rows))
     runs = ("--qrels", path, "--run", "a.run", "--run", "b.run", "--depth", "3")
-    code, _, err = call(
-        "gains", "learn", "sides.jsonl", *runs, "--C", "1", "--resamples", "0", "--out", "g.json", "--force"
-    )
+    quick = ("--C", "1", "--resamples", "0", "--out", "g.json", "--force")
+    code, _, err = call("gains", "learn", "sides.jsonl", *runs, *quick)
     assert code == 0, err
     return json.loads(Path("g.json").read_text("utf-8"))["gains"]
 

@@ -75,12 +75,8 @@ def answer(custom_id, *replies, logprobs=None, status=200):
         choice["logprobs"] = None if logprobs is None else {"content": logprobs}
     usage = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}
     body = {"id": "chatcmpl-1", "model": "m-1", "choices": choices, "usage": usage}
-    return {
-        "id": "batch_req_1",
-        "custom_id": custom_id,
-        "response": {"status_code": status, "body": body},
-        "error": None,
-    }
+    response = {"status_code": status, "body": body}
+    return {"id": "batch_req_1", "custom_id": custom_id, "response": response, "error": None}
 
 
 def failed(custom_id):

@@ -52,15 +52,13 @@ def write_files(folder):
     for name, value in asked_of.items():  # a file of each column
         lines_of(folder / f"{name.rpartition('_')[2]}.jsonl", [{**key, "grade": g, name: value} for key, g in keys])
     umbrela = {"result_status": 1, "prediction": "a grade"}
-    lines_of(
-        folder / "umbrela.jsonl", [{"qid": f"q{q}", "docid": f"d{d}", "judgment": g, **umbrela} for q, d, g in pairs]
-    )
+    rows = [{"qid": f"q{q}", "docid": f"d{d}", "judgment": g, **umbrela} for q, d, g in pairs]
+    lines_of(folder / "umbrela.jsonl", rows)
     replies = [{"choices": [{"message": {"content": str(g)}}]} for _, g in keys]
     lines_of(folder / "answers.jsonl", [{"custom_id": f"{k}", "response": {"body": b}} for k, b in enumerate(replies)])
     lines_of(folder / "batch.pairs.jsonl", [{"custom_id": f"{k}", **key} for k, (key, _) in enumerate(keys)])
-    ratings = [
-        {"query": f"q{q}", "ratings": [{"docId": f"d{d}", "rating": str(grade(q, d))} for d in DOCS]} for q in QUERIES
-    ]
+    rated = {q: [{"docId": f"d{d}", "rating": str(grade(q, d))} for d in DOCS] for q in QUERIES}
+    ratings = [{"query": f"q{q}", "ratings": of_query} for q, of_query in rated.items()]
     (folder / "search.json").write_text(json.dumps({"type": "LLM_JUDGMENT", "judgmentRatings": ratings}))
     judgements = [{"judgements": [{"rating": g, "user_email": None}]} for _, g in keys]
     book = [{"query_text": f"q{q}", "doc_id": f"d{d}", **j} for (q, d, _), j in zip(pairs, judgements, strict=True)]
@@ -404,7 +402,5 @@ def test_a_column_of_replies_is_no_bar_where_a_column_says_that_people_judged(fo
     ]
     write(folder / "people.jsonl", map(json.dumps, rows))
     assert len(labels_of("people.jsonl").grades) == len(rows)
-    with pytest.raises(
-        InputError, match="as its column explanation says; where people judged, add a column judge_kind"
-    ):
+    with pytest.raises(InputError, match="as its column explanation says; where people judged, add a column"):
         labels_of("explanation.jsonl")

@@ -79,17 +79,11 @@ def test_integer_ids_in_frames_become_text_and_ranks_are_kept():
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        (
-            {1: {"d": 1}, "1": {"d": 1}},
-            "row 2, column doc_id: document 'd' of query '1' is there twice, first at row 1",
-        ),
+        ({1: {"d": 1}, "1": {"d": 1}}, "row 2, column doc_id: document 'd' of query '1' is there twice, first at"),
         (pd.DataFrame({"a": [1]}), "the judgments frame: no grade column in: a; expected relevance or label"),
         (pd.DataFrame({"qid": [1.5], "docno": ["d"], "label": [1]}), "row 1, column qid: holds '1.5', expected an id"),
         (pd.DataFrame({"qid": [None], "docno": ["d"], "label": [1]}), "row 1, column qid: is empty, expected an id"),
-        (
-            pl.DataFrame({"qid": ["q"], "docno": ["d"], "label": [[1]]}),
-            "row 1, column label: '.1.' is not a number, expected one",
-        ),
+        (pl.DataFrame({"qid": ["q"], "docno": ["d"], "label": [[1]]}), "row 1, column label: '.1.' is not a number"),
     ],
 )
 def test_what_is_wrong_with_a_python_table_is_said(source, expected):
@@ -98,9 +92,8 @@ def test_what_is_wrong_with_a_python_table_is_said(source, expected):
 
 
 def test_probabilities_are_aligned_with_a_pool(pool):
-    frame = pl.DataFrame(
-        {"qid": [2, 1, 1, 9], "docid": ["a", "b", "a", "z"], "p1": [0.25, 0.5, 1, 0], "p0": [0.75, 0.5, 0, 1]}
-    )
+    cells = {"qid": [2, 1, 1, 9], "docid": list("abaz"), "p1": [0.25, 0.5, 1, 0], "p0": [0.75, 0.5, 0, 1]}
+    frame = pl.DataFrame(cells)
     probabilities = load_probabilities(frame)
     assert probabilities.align(pool).tolist() == [[0, 1], [0.5, 0.5], [0.75, 0.25]]
     with pytest.raises(InputError, match="no probabilities for item 'b' of query '1', nor for 1 more"):
@@ -242,9 +235,8 @@ def test_keys_of_rows_against_dicts():
         names, index = keys.distinct_texts(texts)
         assert names.tolist() == list(dict.fromkeys(listed))
         assert names[index].tolist() == listed
-        assert keys.follows_its_query(texts).tolist() == [
-            i > 0 and text == listed[i - 1] for i, text in enumerate(listed)
-        ]
+        follows = [i > 0 and text == listed[i - 1] for i, text in enumerate(listed)]
+        assert keys.follows_its_query(texts).tolist() == follows
 
 
 @pytest.mark.kernel
@@ -255,9 +247,8 @@ def test_texts_whose_hashes_collide_are_told_apart():
     kernel_keys._seek(table, *buffer, 0, hashes, *buffer, 0, 5, hashes, True, places)
     assert places.tolist() == [0, 1, 2, 3, 1]
     sought = Texts.from_list(["abcd", "ac", "abd"])
-    kernel_keys._seek(
-        table, *buffer, 0, hashes, sought.data, sought.offsets, 0, 3, np.zeros(3, np.int64), False, places[:3]
-    )
+    others = (sought.data, sought.offsets, 0, 3, np.zeros(3, np.int64))
+    kernel_keys._seek(table, *buffer, 0, hashes, *others, False, places[:3])
     assert places[:3].tolist() == [3, -1, 1]
 
 
