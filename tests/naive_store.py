@@ -110,11 +110,8 @@ class NaiveStore:
         block = min(slot.unit.block for slot in may)
         may = [slot for slot in may if slot.unit.block == block]
         last = [event.unit for event in self.log if event.judge == judge and event.kind in (*ANSWERS, "deferred")]
-        others = {
-            (slot.unit.number, slot.k)
-            for slot in self.assignments
-            if slot.state == "leased" and slot.lease_until >= now
-        }
+        leased = [slot for slot in self.assignments if slot.state == "leased" and slot.lease_until >= now]
+        others = {(slot.unit.number, slot.k) for slot in leased}
 
         if self.campaign.strict_order:
             return min(may, key=lambda slot: slot.order)

@@ -185,9 +185,7 @@ def test_every_method_of_what_verbs_return_is_tried():
 
 
 @pytest.mark.filterwarnings("ignore::activeeval.CautionWarning", "ignore::RuntimeWarning")
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=pytest.mark.slow) if each in SLOW else each for each in NAMES]
-)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in NAMES])
 def test_a_value_of_another_kind_is_an_answer_or_an_error_in_one_line(verbs, name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # a text may be the name of a file that is written
     verb, usual = verbs[name]
