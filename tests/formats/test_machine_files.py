@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,43 +195,15 @@ def test_probabilities_come_from_the_tokens_where_the_grade_stands(tmp_path):
     np.testing.assert_allclose(grades.values[:2], [2 + 0.4 / 0.9, 3])
 
 
-@pytest.mark.parametrize(
-    ("reply", "grade"),
-    [
-        ("##final score: 3", 3),
-        ("M: 2, T: 1\n##Final Score:2", 2),
-        ('{"M": 3, "T": 1, "O": 1}', 1),
-        ("{'O': 0}", 0),
-        ('```json\n{"grade": 2}\n```', 2),
-        ("**2**", 2),
-        ("2.", 2),
-        ("Score: 1. On reflection, score: 2", 2),
-        ("It falls into category 3 then", 3),
-        ("The relevance score is 1", 1),
-        ("grade: 2.5", 2.5),
-    ],
-)
-def test_the_grade_of_a_reply(reply, grade):
-    value, (start, stop) = grade_in(reply)
-    assert (value, float(reply[start:stop])) == (grade, grade)
+REPLIES = list(map(json.loads, Path(__file__).with_name("replies.jsonl").read_text("utf-8").splitlines()))
 
 
-IN_DOUBT = [
-    *("-1", "##final score: -1", "##final score: \u22121", "score: \u20131", "Score: -1", '{"O": -1}', "**-1**", "+1"),
-    *("Score: 1 or 2", "1-2", "grade: 1 to 2", "final score: 1/2", "rating: 8 out of 10", "grade 2: 1 and 2"),
-    *("final score: 1,5", "score: 2nd", "50%", "final score: 1.2.3"),
-]
-
-
-@pytest.mark.parametrize("reply", IN_DOUBT)
-def test_a_reply_that_leaves_doubt_is_missing(reply):
-    """A sign of any form, two grades, a scale of its own, a number in another form."""
-    assert grade_in(reply) is None
-
-
-@pytest.mark.parametrize("reply", ["", "I cannot judge that", "In 1999 fleas had 3 legs", "final score: none"])
-def test_a_reply_without_a_grade(reply):
-    assert grade_in(reply) is None
+@pytest.mark.parametrize("case", REPLIES, ids=lambda case: case["reply"])
+def test_the_grade_of_a_reply(case):
+    """None where doubt is left: a sign of any form, two grades, a scale of its own, a number in another form."""
+    found = grade_in(case["reply"])
+    assert (found and found[0]) == case["grade"]
+    assert found is None or float(case["reply"][slice(*found[1])]) == case["grade"]
 
 
 def test_a_grade_of_several_tokens_tells_no_shares():
