@@ -206,7 +206,7 @@ def test_a_value_of_another_kind_is_an_answer_or_an_error_in_one_line(verbs, nam
     ("name", "argument", "value", "says"),
     [
         ("sample", "method", len, "`method` must be a text, got <built-in function len>"),
-        ("sample", "measure", len, "cannot read the measure <built-in function len>"),
+        ("sample", "measure", len, "cannot read the measure '<built-in function len>'; expected Name"),
         ("Sample.estimate", "confidence", "95%", "`confidence` must be a number, got '95%'"),
         ("parse_measure", "text", len, "a measure is read from a text, as 'nDCG@10', got <built-in function len>"),
     ],
