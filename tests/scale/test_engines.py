@@ -39,7 +39,7 @@ from tests.databases import free_port, missing
 ROOT = Path(__file__).parents[2]
 PATHS = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
 CHUNKS = [tasks.chunk(k) for k in range(4)]
-SLOWLY = [pytest.param(text, marks=pytest.mark.slow) for text in ("dask:2", "spark:2", "ray:2")]
+ENGINES = ("processes:2", "dask:2", "spark:2", "ray:2")
 
 # Dask and Spark leave sockets to the garbage collector
 pytestmark = [
@@ -130,7 +130,8 @@ def check_laws(engine, tmp_path):
     assert units_of(engine) == units_of(LocalEngine())
 
 
-@pytest.mark.parametrize("text", ["processes:2", *SLOWLY])
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ENGINES)
 def test_an_engine_keeps_the_laws(text, tmp_path, capfd):
     name, _, n_workers = text.partition(":")
     needed(name)
@@ -142,7 +143,7 @@ def test_an_engine_keeps_the_laws(text, tmp_path, capfd):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["processes:2", "dask:2", "spark:2", "ray:2"])
+@pytest.mark.parametrize("text", ENGINES)
 def test_a_worker_that_is_killed_in_each_pass_changes_no_sample(text, tmp_path):
     needed(text.partition(":")[0])
     numbers = np.random.default_rng(2)
@@ -245,7 +246,8 @@ def test_an_executor_that_breaks_is_one_line():
     assert text.startswith("executor: BrokenProcessPool: A process in the process pool was terminated abruptly")
 
 
-@pytest.mark.parametrize("text", SLOWLY)
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ENGINES[1:])
 def test_a_task_that_always_kills_the_workers_of_a_cluster_is_given_up(text):
     name = text.partition(":")[0]
     needed(name)
@@ -297,7 +299,7 @@ def assert_gone(group):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["processes:2", "dask:2", "spark:2", "ray:2"])
+@pytest.mark.parametrize("text", ENGINES)
 def test_ctrl_c_leaves_no_process(text, tmp_path):
     needed(text.partition(":")[0])
     with running(tmp_path, text) as process:
