@@ -153,9 +153,8 @@ def expected_given(value, nodes, node_weights, known):
 
 def likelihood(nodes, node_weights, grades):
     """p(grades): grades are independent given a node."""
-    return sum(
-        w * math.prod(probs[z][y] for z, y in grades.items()) for w, probs in zip(node_weights, nodes, strict=True)
-    )
+    chances = [math.prod(probs[z][y] for z, y in grades.items()) for probs in nodes]
+    return sum(w * chance for w, chance in zip(node_weights, chances, strict=True))
 
 
 def prefix_value(path, rates):

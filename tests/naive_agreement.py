@@ -72,9 +72,8 @@ def alike(table):
     """Return the mean share of the pairs of judges of an item that say the same, and that of the commonest grade."""
     units = [[row[u] for row in table if row[u] is not None] for u in range(len(table[0]))]
     units = [unit for unit in units if len(unit) > 1]
-    shares = [
-        Fraction(sum(c == k for c, k in combinations(unit, 2)), len(unit) * (len(unit) - 1) // 2) for unit in units
-    ]
+    alike = [sum(c == k for c, k in combinations(unit, 2)) for unit in units]
+    shares = [Fraction(n, len(unit) * (len(unit) - 1) // 2) for n, unit in zip(alike, units, strict=True)]
     grades = [v for unit in units for v in unit]
     return sum(shares) / len(units), Fraction(max(map(grades.count, grades)), len(grades))
 

@@ -105,9 +105,8 @@ def selections(order, level):
     options = []
     for q in range(order.n_queries):
         first = int(order.offsets[q])
-        own = [
-            float(rate / pi[q]) for rate in a[first : order.offsets[q + 1]] if rate > 0
-        ]  # those that never come last
+        # but for those that never come last
+        own = [float(rate / pi[q]) for rate in a[first : order.offsets[q + 1]] if rate > 0]
         parts = (prefixes if order.is_nested else subsets)(first, own) if own else [(1.0, [])]
         options.append([(1 - pi[q], None), *((pi[q] * chance, list(slots)) for chance, slots in parts)])
     for chosen in itertools.product(*options):

@@ -102,9 +102,8 @@ def count_pairs(data):
     queries = data.query_numbers.tolist()
     rows = list(zip(queries, map(tuple, data.preferred), map(tuple, data.other), data.ties.tolist(), strict=True))
     said, both = set(), set()
-    counts = dict.fromkeys(
-        ("pairs", "ties", "duplicates", "contradictory", "indistinguishable", "decided", "unexplainable"), 0
-    )
+    names = "pairs ties duplicates contradictory indistinguishable decided unexplainable"
+    counts = dict.fromkeys(names.split(), 0)
     for query, first, second, tied in rows:
         statement = (query, frozenset((first, second)), "tied" if tied else first)
         counts["duplicates"] += statement in said
@@ -114,9 +113,8 @@ def count_pairs(data):
             continue
         if first != second and (query, second, first, False) in rows:
             both.add((query, frozenset((first, second))))
-        signs = {
-            np.sign(dcg_difference(*measure, first, second)) for measure in extreme_measures(data.depth, data.n_levels)
-        }
+        measures = extreme_measures(data.depth, data.n_levels)
+        signs = {np.sign(dcg_difference(*measure, first, second)) for measure in measures}
         counts["indistinguishable"] += first == second
         counts["decided"] += 1 in signs and -1 not in signs
         counts["unexplainable"] += -1 in signs and 1 not in signs

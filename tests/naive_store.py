@@ -73,9 +73,7 @@ class NaiveStore:
 
     def claim(self, judge, token):
         now = self.clock()
-        own = [
-            assignment for assignment in self.assignments if assignment.state == "leased" and assignment.judge == judge
-        ]
+        own = [slot for slot in self.assignments if slot.state == "leased" and slot.judge == judge]
         chosen = own[0] if own else self.best(judge, now)
         if chosen is None:
             return None
@@ -105,47 +103,36 @@ class NaiveStore:
         )
 
     def best(self, judge, now):
-        his = {assignment.item for assignment in self.assignments if assignment.judge == judge}
-        may = [
-            assignment
-            for assignment in self.assignments
-            if self.is_takeable(assignment, now) and assignment.item not in his
-        ]
+        his = {slot.item for slot in self.assignments if slot.judge == judge}
+        may = [slot for slot in self.assignments if self.is_takeable(slot, now) and slot.item not in his]
         if not may:
             return None
-        block = min(assignment.unit.block for assignment in may)
-        may = [assignment for assignment in may if assignment.unit.block == block]
+        block = min(slot.unit.block for slot in may)
+        may = [slot for slot in may if slot.unit.block == block]
         last = [event.unit for event in self.log if event.judge == judge and event.kind in (*ANSWERS, "deferred")]
-        others = {
-            (assignment.unit.number, assignment.k)
-            for assignment in self.assignments
-            if assignment.state == "leased" and assignment.lease_until >= now
-        }
+        leased = [slot for slot in self.assignments if slot.state == "leased" and slot.lease_until >= now]
+        others = {(slot.unit.number, slot.k) for slot in leased}
 
         if self.campaign.strict_order:
-            return min(may, key=lambda assignment: assignment.order)
+            return min(may, key=lambda slot: slot.order)
 
-        def rank(assignment):
-            laters = self.laters(judge, assignment)
+        def rank(slot):
+            laters = self.laters(judge, slot)
             if laters:
-                return 1, max(laters), assignment.k
-            place = (
-                0
-                if last and assignment.unit.number == last[-1]
-                else 1 + ((assignment.unit.number, assignment.k) in others)
-            )
-            return 0, place, *assignment.order
+                return 1, max(laters), slot.k
+            place = 0 if last and slot.unit.number == last[-1] else 1 + ((slot.unit.number, slot.k) in others)
+            return 0, place, *slot.order
 
         return min(may, key=rank)
 
-    def is_takeable(self, assignment, now):
-        return assignment.state == "free" or (assignment.state == "leased" and assignment.lease_until < now)
+    def is_takeable(self, slot, now):
+        return slot.state == "free" or (slot.state == "leased" and slot.lease_until < now)
 
-    def laters(self, judge, assignment):
+    def laters(self, judge, slot):
         return [
             event.seq
             for event in self.log
-            if event.kind == "deferred" and event.judge == judge and (event.unit, event.doc_id) == assignment.item
+            if event.kind == "deferred" and event.judge == judge and (event.unit, event.doc_id) == slot.item
         ]
 
     # answers
@@ -161,22 +148,15 @@ class NaiveStore:
         item = {name: getattr(shown, name) for name in ("judge", "query_id", "doc_id", "unit", "k", "shown_at")}
         if stored is not None:
             return self.repeated(stored, said, item)
-        assignment = next(
-            (
-                assignment
-                for assignment in self.assignments
-                if assignment.state == "leased" and assignment.token == token
-            ),
-            None,
-        )
-        if assignment is None:
+        slot = next((slot for slot in self.assignments if slot.state == "leased" and slot.token == token), None)
+        if slot is None:
             return self.late(said, self.why_late(shown), key=key, **item)
-        self.put(assignment, "free" if said.kind == "deferred" else "done")
+        self.put(slot, "free" if said.kind == "deferred" else "done")
         return Acknowledged(event=self.add(**spoken(said), **item, key=key))
 
-    def put(self, assignment, state, judge=None):
-        assignment.state, assignment.token = state, None
-        assignment.judge = None if state == "free" else judge or assignment.judge
+    def put(self, slot, state, judge=None):
+        slot.state, slot.token = state, None
+        slot.judge = None if state == "free" else judge or slot.judge
 
     def repeated(self, stored, said, item):
         same = (stored.judge, stored.query_id, stored.doc_id) == (item["judge"], item["query_id"], item["doc_id"])
@@ -203,7 +183,7 @@ class NaiveStore:
     def record(self, judge, lines):
         if self.campaign.strict_order:
             raise InputError("one at a time")
-        kept = len(self.log), [replace(assignment) for assignment in self.assignments]
+        kept = len(self.log), [replace(slot) for slot in self.assignments]
         try:
             return [self.record_line(judge, *line) for line in lines]
         except StateError:
@@ -217,31 +197,23 @@ class NaiveStore:
         if stored is not None:
             return self.repeated(stored, said, item)
         assignments = sorted(
-            (
-                assignment
-                for assignment in self.assignments
-                if (assignment.unit.query_id, assignment.doc_id) == (query_id, doc_id)
-            ),
-            key=lambda assignment: (assignment.unit.number, assignment.k),
+            (slot for slot in self.assignments if (slot.unit.query_id, slot.doc_id) == (query_id, doc_id)),
+            key=lambda slot: (slot.unit.number, slot.k),
         )
-        for assignment in assignments:
-            if assignment.judge == judge and assignment.state == "done":
-                before = self.stands(judge, doc_id, assignment.unit.number, assignment.k)
+        for slot in assignments:
+            if slot.judge == judge and slot.state == "done":
+                before = self.stands(judge, doc_id, slot.unit.number, slot.k)
                 if says(before, said):
                     return Acknowledged(event=before, is_repeated=True)
-        assignments = [
-            assignment for assignment in assignments if assignment.unit.number == assignments[-1].unit.number
-        ]
-        own = [assignment for assignment in assignments if assignment.judge == judge]
+        assignments = [slot for slot in assignments if slot.unit.number == assignments[-1].unit.number]
+        own = [slot for slot in assignments if slot.judge == judge]
         if own and own[0].state == "done":
             place = {"unit": own[0].unit.number, "k": own[0].k}
             before = self.stands(judge, doc_id, **place)
             if says(before, said):
                 return Acknowledged(event=before, is_repeated=True)
             return Acknowledged(event=self.add(**spoken(said), **item, **place, key=key, supersedes=before.seq))
-        open_assignments = [
-            assignment for state in ("free", "leased") for assignment in assignments if assignment.state == state
-        ]
+        open_assignments = [slot for state in ("free", "leased") for slot in assignments if slot.state == state]
         if not own and not open_assignments:
             for event in reversed(self.log):
                 mine = (event.judge, event.query_id, event.doc_id) == (judge, query_id, doc_id)
@@ -251,11 +223,9 @@ class NaiveStore:
                     break
             why = "all judges asked for have judged it" if assignments else "never drawn"
             return self.late(said, why, key=key, **item)
-        assignment = (own or open_assignments)[0]
-        self.put(assignment, "done", judge)
-        return Acknowledged(
-            event=self.add(**spoken(said), **item, unit=assignment.unit.number, k=assignment.k, key=key)
-        )
+        slot = (own or open_assignments)[0]
+        self.put(slot, "done", judge)
+        return Acknowledged(event=self.add(**spoken(said), **item, unit=slot.unit.number, k=slot.k, key=key))
 
     def stands(self, judge, doc_id, unit, k):
         return [
@@ -269,15 +239,15 @@ class NaiveStore:
         if event is None or event.kind not in ANSWERS or any(other.supersedes == seq for other in self.log):
             raise StateError("does not stand")
         item = {name: getattr(event, name) for name in ("query_id", "doc_id", "unit", "k")}
-        for assignment in self.assignments:
-            if (*assignment.item, assignment.k) == (event.unit, event.doc_id, event.k):
-                self.put(assignment, "free")
+        for slot in self.assignments:
+            if (*slot.item, slot.k) == (event.unit, event.doc_id, event.k):
+                self.put(slot, "free")
         return Acknowledged(event=self.add(kind="retracted", judge=judge, reason=reason, supersedes=seq, **item))
 
     def waiting(self):
         now = self.clock()
-        free = sum(self.is_takeable(assignment, now) for assignment in self.assignments)
-        done = sum(assignment.state == "done" for assignment in self.assignments)
+        free = sum(self.is_takeable(slot, now) for slot in self.assignments)
+        done = sum(slot.state == "done" for slot in self.assignments)
         return {"free": free, "leased": len(self.assignments) - free - done, "done": done}
 
 

@@ -35,19 +35,16 @@ def make_files(work: Path, python: Path) -> dict[tuple[str, str], int]:
     write(work / "qrels.txt", judged)
     for name, noise in RUNS.items():
         scores = made["known"] + noise * rng.standard_normal(owners.size)
-        write(
-            work / f"{name}.run", [line for q in range(N_QUERIES) for line in run_lines(pairs, owners, scores, q, name)]
-        )
+        lines = [line for q in range(N_QUERIES) for line in run_lines(pairs, owners, scores, q, name)]
+        write(work / f"{name}.run", lines)
     for part, is_in in (("S1", owners < N_JUDGED), ("S2", owners >= N_JUDGED)):
         lines = [letor_line(pairs[k], grades[k], made["features"][k]) for k in np.flatnonzero(is_in)]
         write(work / f"{part}.txt", lines)
         for ranker, noise in (("ranker", 1.5), ("other", 2.0)):
             scores = made["known"][is_in] + noise * rng.standard_normal(int(is_in.sum()))
             write(work / f"{ranker}.{part}.txt", [f"{score:.5f}" for score in scores])
-    write(
-        work / "segments.csv",
-        ["query_id,segment", *(f"q{q + 101},{'even' if q % 2 else 'odd'}" for q in range(N_QUERIES))],
-    )
+    segments = [f"q{q + 101},{'even' if q % 2 else 'odd'}" for q in range(N_QUERIES)]
+    write(work / "segments.csv", ["query_id,segment", *segments])
     write_preferences(work, rng)
     place = np.arange(owners.size) - np.searchsorted(owners, owners)
     rows_shown = np.flatnonzero((owners < N_JUDGED) & (place < MOST_SHOWN))

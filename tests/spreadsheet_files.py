@@ -1,12 +1,14 @@
-"""Files as spreadsheets save them: .xlsx by openpyxl, .ods as LibreOffice lays it out."""
+"""Tables in files of every form; .xlsx by openpyxl, .ods as LibreOffice lays it out."""
 
 from __future__ import annotations
 
+import gzip
 import zipfile
 from datetime import date, datetime
 from xml.sax.saxutils import escape, quoteattr
 
 import openpyxl
+import polars as pl
 
 _SPACES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
@@ -92,4 +94,18 @@ def with_entry(path, name, change):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for entry, content in entries.items():
             packed.writestr(entry, content)
+    return path
+
+
+def write_table(path, frame):
+    """Write a frame of polars, or rows as dicts, in the form that the file's name says, packed or not."""
+    frame = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
+    kind = next(suffix for suffix in path.suffixes if suffix in (".csv", ".tsv", ".jsonl", ".parquet", *WRITERS))
+    if kind in WRITERS:
+        return WRITERS[kind](path, [frame.columns, *frame.rows()])
+    if kind == ".parquet":
+        frame.write_parquet(path)
+        return path
+    text = frame.write_ndjson() if kind == ".jsonl" else frame.write_csv(separator="\t" if kind == ".tsv" else ",")
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     return path

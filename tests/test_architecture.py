@@ -135,13 +135,16 @@ def test_arrows_make_no_circle():
 
 def at_run_time(node):
     """Yield what a file says anywhere, also inside functions, but for what stands there for types alone."""
-    for child in ast.iter_child_nodes(node):
-        for_types = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
-        for said in child.orelse if for_types else [child]:
-            yield said
-            yield from at_run_time(said)
+    left = [node]
+    while left:
+        for child in ast.iter_child_nodes(left.pop()):
+            for_types = isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING"
+            said = child.orelse if for_types else [child]
+            yield from said
+            left += said
 
 
+@cache
 def file_of(name, house):
     """Return the file of a module, of a package its front (``__init__``), or None of what is neither."""
     place = house.parent.joinpath(*name.split("."))
@@ -163,7 +166,7 @@ def arrows_of(path, house):
         elif isinstance(node, ast.ImportFrom):
             whole = [f"{node.module}.{alias.name}" for alias in node.names]
             names += [name if file_of(name, house) else node.module for name in whole]
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_HOMES":
             names += ast.literal_eval(node.value)
     # the front of the whole is nobody's floor: rooms want nothing of it but its version, as a test below holds
     front = file_of(house.name, house)

@@ -16,7 +16,7 @@ TRUE = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.GeneratorExp, ast.Lambda, as
 
 def is_weak(node):
     """Return whether a part of a test asks for nothing, or for less than it could."""
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.raises":
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "raises":
         return ast.unparse(node.args[0]) in ("Exception", "BaseException")
     if not isinstance(node, ast.Assert):
         return False

@@ -20,11 +20,8 @@ def test_it_is_read_in_five_minutes():
 def test_every_command_of_it_is_run_by_a_test():
     """Those that are shown, and beside them `make`'s, which CI runs."""
     text = README.read_text("utf-8")
-    lines = [
-        line
-        for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-        for line in block.splitlines()
-    ]
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     for line in lines:
         words = line.split()

@@ -195,13 +195,11 @@ def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
     said = sentence(Answer.of(alone, interval, system="new", measure="P@1"))
     assert said.endswith("; 1 item cannot be judged: the interval has room for every grade that it could have.")
     halves = [replace(made, segment=name) for name in ("head", "tail")]
-    assert headline(halves)[0].endswith(
-        "; some items cannot be judged: the intervals have room for every grade of theirs."
-    )
+    text = "; some items cannot be judged: the intervals have room for every grade of theirs."
+    assert headline(halves)[0].endswith(text)
     assert "cannot be judged" not in headline([replace(half, n_cannot=0) for half in halves])[0]
-    assert (
-        Answer.of(estimate, interval, system="new", versus="old", measure="P@1", low=interval.low).verdict == "better"
-    )
+    raised = Answer.of(estimate, interval, system="new", versus="old", measure="P@1", low=interval.low)
+    assert raised.verdict == "better"
 
 
 def test_a_value_beyond_what_the_measure_can_be_is_shown_inside_its_interval():

@@ -47,9 +47,8 @@ def helps(command):
 @cache
 def texts():
     """Return all messages, all help and all pages of the docs but the one that explains, in lower case."""
-    messages = [
-        json.loads(line)["text"] for line in (ROOT / "tests/report/wording.jsonl").read_text("utf-8").splitlines()
-    ]
+    lines = (ROOT / "tests/report/wording.jsonl").read_text("utf-8").splitlines()
+    messages = [json.loads(line)["text"] for line in lines]
     pages = [path.read_text("utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")) if path != WORDS]
     return "\n".join((*messages, *helps(cli), *pages)).lower()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +68,7 @@ def sentences() -> dict[str, str]:
     return {line["code"]: line["text"] for line in reversed(lines)}
 
 
+@cache
 def levels() -> dict[str, str]:
     """Return the gravest level at which the code tells each caution; what it tells as a note alone is left out."""
     told: dict[str, str] = {"rising scores": "warning"}

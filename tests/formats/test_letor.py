@@ -136,21 +136,11 @@ def test_what_is_no_number_is_refused(text):
     assert text_value(text) is None
 
 
+EDGES = "0 -0.0 1e22 1e23 9007199254740993 4.9e-324 1e-400 00012.5 123456789012345678901234567890"
+
+
 @pytest.mark.kernel
-@pytest.mark.parametrize(
-    "text",
-    [
-        "0",
-        "-0.0",
-        "1e22",
-        "1e23",
-        "9007199254740993",
-        "4.9e-324",
-        "1e-400",
-        "00012.5",
-        "123456789012345678901234567890",
-    ],
-)
+@pytest.mark.parametrize("text", EDGES.split())
 def test_numbers_at_the_edges_of_the_exact_path(text):
     assert bits(text_value(text)) == bits(float(text))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,12 +76,8 @@ def answer(custom_id, *replies, logprobs=None, status=200):
         choice["logprobs"] = None if logprobs is None else {"content": logprobs}
     usage = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}
     body = {"id": "chatcmpl-1", "model": "m-1", "choices": choices, "usage": usage}
-    return {
-        "id": "batch_req_1",
-        "custom_id": custom_id,
-        "response": {"status_code": status, "body": body},
-        "error": None,
-    }
+    response = {"status_code": status, "body": body}
+    return {"id": "batch_req_1", "custom_id": custom_id, "response": response, "error": None}
 
 
 def failed(custom_id):
@@ -198,43 +195,15 @@ def test_probabilities_come_from_the_tokens_where_the_grade_stands(tmp_path):
     np.testing.assert_allclose(grades.values[:2], [2 + 0.4 / 0.9, 3])
 
 
-@pytest.mark.parametrize(
-    ("reply", "grade"),
-    [
-        ("##final score: 3", 3),
-        ("M: 2, T: 1\n##Final Score:2", 2),
-        ('{"M": 3, "T": 1, "O": 1}', 1),
-        ("{'O': 0}", 0),
-        ('```json\n{"grade": 2}\n```', 2),
-        ("**2**", 2),
-        ("2.", 2),
-        ("Score: 1. On reflection, score: 2", 2),
-        ("It falls into category 3 then", 3),
-        ("The relevance score is 1", 1),
-        ("grade: 2.5", 2.5),
-    ],
-)
-def test_the_grade_of_a_reply(reply, grade):
-    value, (start, stop) = grade_in(reply)
-    assert (value, float(reply[start:stop])) == (grade, grade)
+REPLIES = list(map(json.loads, Path(__file__).with_name("replies.jsonl").read_text("utf-8").splitlines()))
 
 
-IN_DOUBT = [
-    *("-1", "##final score: -1", "##final score: \u22121", "score: \u20131", "Score: -1", '{"O": -1}', "**-1**", "+1"),
-    *("Score: 1 or 2", "1-2", "grade: 1 to 2", "final score: 1/2", "rating: 8 out of 10", "grade 2: 1 and 2"),
-    *("final score: 1,5", "score: 2nd", "50%", "final score: 1.2.3"),
-]
-
-
-@pytest.mark.parametrize("reply", IN_DOUBT)
-def test_a_reply_that_leaves_doubt_is_missing(reply):
-    """A sign of any form, two grades, a scale of its own, a number in another form."""
-    assert grade_in(reply) is None
-
-
-@pytest.mark.parametrize("reply", ["", "I cannot judge that", "In 1999 fleas had 3 legs", "final score: none"])
-def test_a_reply_without_a_grade(reply):
-    assert grade_in(reply) is None
+@pytest.mark.parametrize("case", REPLIES, ids=lambda case: case["reply"])
+def test_the_grade_of_a_reply(case):
+    """None where doubt is left: a sign of any form, two grades, a scale of its own, a number in another form."""
+    found = grade_in(case["reply"])
+    assert (found and found[0]) == case["grade"]
+    assert found is None or float(case["reply"][slice(*found[1])]) == case["grade"]
 
 
 def test_a_grade_of_several_tokens_tells_no_shares():
@@ -256,27 +225,6 @@ def test_opensearch_says_ratings_as_texts(tmp_path):
     path.write_text(json.dumps(document))
     with pytest.raises(InputError, match=r"j.json: the rating of document 'd2' of query .* is 'high'"):
         Grades.read(path)
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"judgmentRatings": {"query": "q"}},
-        {"judgmentRatings": []},
-        {"judgmentRatings": [{"query": "q", "ratings": [{"rating": "1"}]}]},
-        {"judgmentRatings": [{"ratings": [{"docId": "d", "rating": "1"}]}]},
-        {"judgmentRatings": [{"query": "q", "ratings": [{"docId": "d", "rating": "NaN"}]}]},
-        {"query_doc_pairs": [{"doc_id": "d", "judgements": []}]},
-        {"query_doc_pairs": [{"query_text": "q", "doc_id": "d", "judgements": ["good"]}]},
-        {"hits": {"hits": ["none"]}},
-    ],
-)
-def test_a_document_that_is_wrong_is_told_in_a_line(tmp_path, document):
-    path = tmp_path / "j.json"
-    path.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=r"j\.json") as told:
-        Grades.read(path)
-    assert "\n" not in str(told.value)
 
 
 def test_a_table_of_people_alone_holds_no_machine_s_grade(tmp_path):

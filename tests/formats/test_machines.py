@@ -18,6 +18,7 @@ from activeeval.formats.judgments.table_forms import of_table
 from activeeval.formats.tables.read_tables import frame_sheet
 
 QUERIES, DOCS = range(1, 9), range(5)
+MADE = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "1")
 
 
 def write(path, lines):
@@ -28,56 +29,64 @@ def grade(query, doc):
     return (query * doc + doc) % 4
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Return a folder with two runs, people's judgments, and a machine's in every form that says so."""
-    monkeypatch.chdir(tmp_path)
-    for name, turn in (("a.run", 1), ("b.run", 3)):
-        rows = [f"q{q} Q0 d{d} 1 {(d * turn + q) % 5 + d / 10} t" for q in QUERIES for d in DOCS]
-        write(tmp_path / name, rows)
-    rows = [f"q{q} Q0 d{d} 1 {(d + q) % 5 + d / 10} t" for q in range(1, 13) for d in DOCS]
-    write(tmp_path / "more.run", rows)
+def lines_of(path, rows):
+    write(path, map(json.dumps, rows))
+
+
+def write_files(folder):
+    """Write two runs, people's judgments, and a machine's in every form that says so; draw a campaign and a sample."""
+    for name, turn, queries in (("a", 1, QUERIES), ("b", 3, QUERIES), ("more", 1, range(1, 13))):
+        rows = [f"q{q} Q0 d{d} 1 {(d * turn + q) % 5 + d / 10} t" for q in queries for d in DOCS]
+        write(folder / f"{name}.run", rows)
     pairs = [(q, d, grade(q, d)) for q in QUERIES for d in DOCS]
-    write(tmp_path / "people.qrels", [f"q{q} 0 d{d} {g}" for q, d, g in pairs])
-    rows = [f"q{q},d{d},{g},gpt,machine" for q, d, g in pairs]
-    write(tmp_path / "kinds.csv", ["query_id,doc_id,grade,judge,judge_kind", *rows])
+    write(folder / "people.qrels", [f"q{q} 0 d{d} {g}" for q, d, g in pairs])
+    header = "query_id,doc_id,grade,judge,judge_kind"
+    write(folder / "kinds.csv", [header, *(f"q{q},d{d},{g},gpt,machine" for q, d, g in pairs)])
     rows = [f"q{q},d{d},{g},{'gpt,machine' if q == 1 else 'ann,person'}" for q, d, g in pairs]
-    write(tmp_path / "mixed.csv", ["query_id,doc_id,grade,judge,judge_kind", *rows])
-    umbrela = [
-        {"qid": f"q{q}", "docid": f"d{d}", "judgment": g, "result_status": 1, "prediction": str(g)} for q, d, g in pairs
-    ]
-    write(tmp_path / "umbrela.jsonl", map(json.dumps, umbrela))
-    answers = [
-        {"custom_id": f"{q} {d}", "response": {"body": {"choices": [{"message": {"content": str(g)}}]}}}
-        for q, d, g in pairs
-    ]
-    write(tmp_path / "answers.jsonl", map(json.dumps, answers))
-    asked = [{"custom_id": f"{q} {d}", "query_id": f"q{q}", "doc_id": f"d{d}"} for q, d, _ in pairs]
-    write(tmp_path / "batch.pairs.jsonl", map(json.dumps, asked))
-    ratings = [
-        {"query": f"q{q}", "ratings": [{"docId": f"d{d}", "rating": str(grade(q, d))} for d in DOCS]} for q in QUERIES
-    ]
-    (tmp_path / "search.json").write_text(json.dumps({"type": "LLM_JUDGMENT", "judgmentRatings": ratings}))
-    book = [
-        {"query_text": f"q{q}", "doc_id": f"d{d}", "judgements": [{"rating": g, "user_email": None}]}
-        for q, d, g in pairs
-    ]
-    (tmp_path / "book.json").write_text(json.dumps({"name": "b", "query_doc_pairs": book}))
+    write(folder / "mixed.csv", [header, *rows])
+    write(folder / "some.csv", (folder / "kinds.csv").read_text().splitlines()[:12])
+    write(folder / "status.csv", ["query_id,doc_id,grade,result_status", *(f"q{q},d{d},{g},1" for q, d, g in pairs)])
+    write(folder / "book.csv", ["query,docid,AI Judge", *(f"q{q},d{d},{g}" for q, d, g in pairs)])
+    keys = [({"query_id": f"q{q}", "doc_id": f"d{d}"}, g) for q, d, g in pairs]
     asked_of = {"model": "gpt", "prompt_version": "v1", "prompt": "Grade it.", "explanation": "as it says"}
     for name, value in asked_of.items():  # a file of each column
-        rows = [{"query_id": f"q{q}", "doc_id": f"d{d}", "grade": g, name: value} for q, d, g in pairs]
-        write(tmp_path / f"{name.partition(chr(95))[2] or name}.jsonl", map(json.dumps, rows))
-    rows = [f"q{q},d{d},{g},1" for q, d, g in pairs]
-    write(tmp_path / "status.csv", ["query_id,doc_id,grade,result_status", *rows])
-    write(tmp_path / "book.csv", ["query,docid,AI Judge", *(f"q{q},d{d},{g}" for q, d, g in pairs)])
+        lines_of(folder / f"{name.rpartition('_')[2]}.jsonl", [{**key, "grade": g, name: value} for key, g in keys])
+    umbrela = {"result_status": 1, "prediction": "a grade"}
+    rows = [{"qid": f"q{q}", "docid": f"d{d}", "judgment": g, **umbrela} for q, d, g in pairs]
+    lines_of(folder / "umbrela.jsonl", rows)
+    replies = [{"choices": [{"message": {"content": str(g)}}]} for _, g in keys]
+    lines_of(folder / "answers.jsonl", [{"custom_id": f"{k}", "response": {"body": b}} for k, b in enumerate(replies)])
+    lines_of(folder / "batch.pairs.jsonl", [{"custom_id": f"{k}", **key} for k, (key, _) in enumerate(keys)])
+    rated = {q: [{"docId": f"d{d}", "rating": str(grade(q, d))} for d in DOCS] for q in QUERIES}
+    ratings = [{"query": f"q{q}", "ratings": of_query} for q, of_query in rated.items()]
+    (folder / "search.json").write_text(json.dumps({"type": "LLM_JUDGMENT", "judgmentRatings": ratings}))
+    judgements = [{"judgements": [{"rating": g, "user_email": None}]} for _, g in keys]
+    book = [{"query_text": f"q{q}", "doc_id": f"d{d}", **j} for (q, d, _), j in zip(pairs, judgements, strict=True)]
+    (folder / "book.json").write_text(json.dumps({"name": "b", "query_doc_pairs": book}))
+    assert cli.run(["--quiet", "campaign", "create", "w", *MADE]) == 0
+    assert cli.run(["--quiet", "sample", *MADE, "--out", "t.sample", "--sheet", "t.csv"]) == 0
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(made := tmp_path_factory.mktemp("machines"))
+        write_files(made)
+    return made
+
+
+@pytest.fixture
+def folder(once, tmp_path, monkeypatch):
+    """Stand in a copy of the folder of all files."""
+    shutil.copytree(once, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 FORMS = ("kinds.csv", "umbrela.jsonl", "answers.jsonl", "search.json", "book.json", "book.csv")
 OF_REPLIES = ("model.jsonl", "version.jsonl", "prompt.jsonl", "explanation.jsonl", "status.csv")
 FORMS += OF_REPLIES
-OUT = ("--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "1")
-OUT += ("--out", "s.sample", "--sheet", "s.csv")
+OUT = (*MADE[2:], "--out", "s.sample", "--sheet", "s.csv")
 DOORS = {
     "score": ("score", "FILE", "a.run", "DCG@5"),
     "compare": ("compare", "a.run", "b.run", "--qrels", "FILE", "--measure", "DCG@5"),
@@ -93,9 +102,6 @@ DOORS = {
 @pytest.fixture
 def call(folder, capsys):
     """Return a function from arguments to exit code, output and messages; there are a campaign w and a sample."""
-    made = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "1")
-    assert cli.run(["--quiet", "campaign", "create", "w", *made]) == 0
-    assert cli.run(["--quiet", "sample", *made, "--out", "t.sample", "--sheet", "t.csv"]) == 0
 
     def run(*arguments):
         capsys.readouterr()
@@ -107,11 +113,44 @@ def call(folder, capsys):
     return run
 
 
+JSON = ("-o", "jsonl")
+
+
+@pytest.fixture
+def done(call):
+    """Return a function from arguments to the messages of a command that succeeds."""
+
+    def run(*words):
+        code, _, err = call(*words)
+        assert code == 0, err
+        return err
+
+    return run
+
+
+@pytest.fixture
+def tells(call):
+    """Return what checks that all rows and one message say how many grades of a grader are used as labels."""
+
+    def check(source, n, *words, code=0, out=JSON):
+        ended, printed, err = call(*words, *out)
+        assert ended == code, err
+        assert all(json.loads(line)["machine_is_truth"] for line in printed.splitlines())
+        assert err.count(f"{source}: {n} grades of a grader are used as labels") == 1, err
+
+    return check
+
+
+def words_of(door, form):
+    """Replace the file in the arguments of a door."""
+    return [form if word == "FILE" else word for word in DOORS[door]]
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_refuses_every_form_in_a_line_that_names_where_it_belongs(call, folder, door):
     for form in ("kinds.csv", "umbrela.jsonl"):
         before = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".sample", ".csv")}
-        code, out, err = call(*(form if word == "FILE" else word for word in DOORS[door]))
+        code, out, err = call(*words_of(door, form))
         assert (code, out) == (1, ""), (form, err)
         line = err.splitlines()[-1]
         assert f"{form}: these are a grader's grades" in line
@@ -132,38 +171,20 @@ def test_what_is_refused_as_labels_is_read_as_a_grader_s(folder, form):
 
 
 @pytest.mark.parametrize("form", ["kinds.csv", "answers.jsonl"])
-def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form):
+def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form, tells):
     for door in ("score", "simulate", "judged", "train"):
-        arguments = [form if word == "FILE" else word for word in DOORS[door]]
+        arguments = words_of(door, form)
         code, _, err = call(*arguments, "--machine-is-truth", *(["--force"] if "--out" in arguments else []))
         assert code == 0, err
         assert f"{form}: 40 grades of a grader are used as labels" in err
-    scored = call(*(form if word == "FILE" else word for word in DOORS["score"]), "--machine-is-truth", "-o", "jsonl")[
-        1
-    ]
-    assert all(json.loads(line)["machine_is_truth"] for line in scored.splitlines())
-    compared = [form if word == "FILE" else word for word in DOORS["compare"]]
-    code, out, err = call(*compared, "--machine-is-truth", "-o", "jsonl")
-    assert err.count("are used as labels") == 1
-    assert is_told(out, err, form, 40)
-    assert code == 11, err
+    tells(form, 40, *words_of("score", form), "--machine-is-truth")
+    tells(form, 40, *words_of("compare", form), "--machine-is-truth", code=11)
 
 
-def test_a_sample_that_knew_a_machine_s_grades_says_so_in_every_estimate(call, folder):
-    rows = (folder / "kinds.csv").read_text().splitlines()
-    write(folder / "some.csv", [rows[0], *rows[1:12]])
-    arguments = ["some.csv" if word == "FILE" else word for word in DOORS["judged"]]
-    assert call(*arguments, "--machine-is-truth")[0] == 0
-    sheet = (folder / "s.csv").read_text().splitlines()
-    place = sheet[0].split(",").index("grade")
-    filled = [line.split(",") for line in sheet[1:]]
-    for cells in filled:
-        cells[place] = "1"
-    write(folder / "s.csv", [sheet[0], *map(",".join, filled)])
-    code, out, err = call("estimate", "s.sample", "s.csv", "-o", "jsonl")
-    assert code == 0, err
-    cautions = json.loads(out.splitlines()[0])["cautions"]
-    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
+def test_a_sample_that_knew_a_machine_s_grades_says_so_in_every_estimate(call, folder, done):
+    done(*words_of("judged", "some.csv"), "--machine-is-truth")
+    filled(folder, "s.csv", "s.csv", ("person",))
+    assert warns(*call("estimate", "s.sample", "s.csv", "-o", "jsonl"))
     shutil.copy(folder / "s.sample", folder / "copy.sample")
     assert "are used as labels" in call("estimate", "copy.sample", "s.csv")[2]
 
@@ -174,13 +195,13 @@ def test_of_a_mixed_file_people_s_count_and_the_others_are_counted(call):
     code, out, err = call("campaign", "import", "w", "mixed.csv", "-o", "jsonl")
     assert (code, json.loads(out)["of_machines"]) == (0, 5)
     assert "5 of graders left out" in err
-    code, _, err = call(*("mixed.csv" if word == "FILE" else word for word in DOORS["judged"]))
+    code, _, err = call(*words_of("judged", "mixed.csv"))
     assert code == 0
     assert "mixed.csv: 5 judgments of graders are left out" in err
 
 
 def test_judgments_that_leave_nothing_to_judge_are_asked_whose_they_are(call):
-    code, _, err = call(*("people.qrels" if word == "FILE" else word for word in DOORS["judged"]))
+    code, _, err = call(*words_of("judged", "people.qrels"))
     assert code == 0
     assert "40 of 40 items are judged already by people.qrels: are these people's grades?" in err
     assert "give a grader's with --grader" in err
@@ -192,17 +213,10 @@ def test_grades_between_two_are_no_truth(folder):
         read("half.csv", machine_is_truth=True)
 
 
-def test_a_campaign_that_knew_a_machine_s_grades_says_so_too(call, folder):
-    rows = (folder / "kinds.csv").read_text().splitlines()
-    write(folder / "some.csv", [rows[0], *rows[1:12]])
-    made = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "12", "--seed", "1")
-    code, _, err = call("campaign", "create", "m", *made, "--judged", "some.csv", "--machine-is-truth")
-    assert code == 0, err
-    assert call("campaign", "judge", "m", "--oracle", "people.qrels", "--judge", "ann")[0] == 0
-    code, out, err = call("campaign", "estimate", "m", "-o", "jsonl")
-    assert code == 0, err
-    cautions = json.loads(out.splitlines()[0])["cautions"]
-    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
+def test_a_campaign_that_knew_a_machine_s_grades_says_so_too(call, folder, done):
+    done("campaign", "create", "m", *MADE, "--judged", "some.csv", "--machine-is-truth")
+    done("campaign", "judge", "m", "--oracle", "people.qrels", "--judge", "ann")
+    assert warns(*call("campaign", "estimate", "m", "-o", "jsonl"))
 
 
 def filled(folder, name, out, kinds=("machine",)):
@@ -218,14 +232,14 @@ def filled(folder, name, out, kinds=("machine",)):
     return len(rows)
 
 
-def is_told(out, err, source, n):
-    """Return whether rows and messages say that grades of a grader are used as labels."""
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert all(row["machine_is_truth"] for row in rows), rows
-    return f"{source}: {n} grades of a grader are used as labels" in err
+def warns(code, out, err):
+    """Tell whether an estimate carries the warning that a machine is taken for truth."""
+    assert code == 0, err
+    cautions = json.loads(out.splitlines()[0])["cautions"]
+    return [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
 
 
-def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folder):
+def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folder, tells):
     n = filled(folder, "t.csv", "filled.csv")
     for arguments in (
         ("estimate", "t.sample", "filled.csv"),
@@ -235,76 +249,57 @@ def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folde
         code, out, err = call(*arguments)
         assert (code, out) == (1, "")
         assert "filled.csv: these are a grader's grades, not labels: pass them with --grader" in err
-    code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth", "-o", "jsonl")
-    assert code == 0, err
-    assert is_told(out, err, "filled.csv", n)
-    assert [c["level"] for c in json.loads(out.splitlines()[0])["cautions"] if c["code"] == "machine is truth"] == [
-        "warning"
-    ]
-    code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth")
-    assert f"warning: filled.csv: {n} grades of a grader are used as labels" in err
+    estimate = ("estimate", "t.sample", "filled.csv", "--machine-is-truth")
+    tells("filled.csv", n, *estimate)
+    assert warns(*call(*estimate, "-o", "jsonl"))
+    assert f"warning: filled.csv: {n} grades of a grader are used as labels" in call(*estimate)[2]
 
 
-def test_of_a_sheet_of_both_the_machine_s_rows_are_counted(call, folder):
+def test_of_a_sheet_of_both_the_machine_s_rows_are_counted(call, folder, tells):
     n = filled(folder, "t.csv", "filled.csv", ("machine", "person"))
-    _, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth", "-o", "jsonl")
-    assert is_told(out, err, "filled.csv", n // 2)
+    tells("filled.csv", n // 2, "estimate", "t.sample", "filled.csv", "--machine-is-truth")
     filled(folder, "t.csv", "people.csv", ("person",))
     code, out, err = call("estimate", "t.sample", "people.csv", "--machine-is-truth", "-o", "jsonl")
     assert code == 0
     assert "machine" not in out + err
 
 
-def test_rounds_say_it_together(call, folder):
+def test_rounds_say_it_together(folder, done, tells):
     n = filled(folder, "t.csv", "filled.csv")
     filled(folder, "t.csv", "first.csv", ("person",))
-    made = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "2")
-    code, _, err = call("sample", *made, "--judged", "first.csv", "--out", "u.sample", "--sheet", "u.csv")
-    assert code == 0, err
+    done("sample", *MADE, "--judged", "first.csv", "--out", "u.sample", "--sheet", "u.csv")
     filled(folder, "u.csv", "second.csv", ("person",))
     rounds = ("t.sample", "filled.csv", "u.sample", "second.csv")
-    code, out, err = call("estimate", *rounds, "--machine-is-truth", "-o", "jsonl")
-    assert code == 0, err
-    assert is_told(out, err, "filled.csv", n)
+    tells("filled.csv", n, "estimate", *rounds, "--machine-is-truth")
 
 
-def test_a_pilot_that_a_machine_judged_is_one_where_that_is_said(call, folder):
+def test_a_pilot_that_a_machine_judged_is_one_where_that_is_said(call, folder, tells):
     n = filled(folder, "t.csv", "filled.csv")
-    plan = ("plan", "--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "12")
-    plan = (*plan, "--pilot", "t.sample", "--sheet", "filled.csv")
+    plan = ("plan", *MADE, "--pilot", "t.sample", "--sheet", "filled.csv")
     assert "filled.csv: these are a grader's grades" in call(*plan)[2]
-    code, out, err = call(*plan, "--machine-is-truth", "-o", "jsonl")
-    assert code == 0, err
-    assert is_told(out, err, "filled.csv", n)
+    tells("filled.csv", n, *plan, "--machine-is-truth")
 
 
 @pytest.mark.parametrize(("door", "form"), [("import", "kinds.csv"), ("oracle", "search.json")])
-def test_a_campaign_keeps_that_a_machine_is_taken_for_truth(call, folder, door, form):
-    arguments = [form if word == "FILE" else word for word in DOORS[door]]
-    code, out, err = call(*arguments, "--machine-is-truth", *(["-o", "jsonl"] if door == "import" else []))
-    assert code == 0, err
-    assert is_told(out, err, form, 10 if door == "import" else 40)
-    assert call("campaign", "verify", "w")[0] == 0
+def test_a_campaign_keeps_that_a_machine_is_taken_for_truth(call, folder, door, form, done, tells):
+    n, out = (10, JSON) if door == "import" else (40, ())
+    tells(form, n, *words_of(door, form), "--machine-is-truth", out=out)
+    done("campaign", "verify", "w")
     for command in ("status", "estimate"):
-        code, out, err = call("campaign", command, "w", "-o", "jsonl")
-        assert code == 0, err
-        assert is_told(out, err, form, 10)
+        tells(form, 10, "campaign", command, "w")
         assert f"{form}: 10 grades of a grader are used as labels" in call("campaign", command, "w")[2]
-    for suffix in ("html", "md", "json"):
-        assert call("campaign", "report", "w", "--out", f"w.{suffix}", "--force")[0] == 0
+    for suffix in ("html", "json"):
+        done("campaign", "report", "w", "--out", f"w.{suffix}", "--force")
         assert f"{form}: 10 grades of a grader are used as labels" in (folder / f"w.{suffix}").read_text()
     for kind in ("qrels", "prels", "csv", "jsonl", "weights"):
-        code, out, err = call(
-            "campaign", "export", "w", "--format", kind, "--out", f"w.{kind}", "--force", "-o", "jsonl"
-        )
-        assert is_told(out, err, form, 10), kind
+        tells(form, 10, "campaign", "export", "w", "--format", kind, "--out", f"w.{kind}", "--force")
     for kind in ("csv", "jsonl"):
         assert "pass them with --grader" in call("score", f"w.{kind}", "a.run", "DCG@5")[2]
         assert len(Grades.read(f"w.{kind}")) == 10
 
 
-def test_what_a_person_says_in_a_machine_s_place_counts_and_the_caution_goes(call, folder):
-    assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
+def test_what_a_person_says_in_a_machine_s_place_counts_and_the_caution_goes(call, folder, done):
+    done("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")
     rows = (folder / "kinds.csv").read_text().replace(",machine", ",person").splitlines()
     write(folder / "same.csv", rows)
     code, out, _ = call("campaign", "import", "w", "same.csv", "-o", "jsonl")
@@ -315,55 +310,46 @@ def test_what_a_person_says_in_a_machine_s_place_counts_and_the_caution_goes(cal
     assert "are used as labels" in err
 
 
-def test_what_is_taken_back_is_no_longer_counted(call, folder):
+def test_what_is_taken_back_is_no_longer_counted(call, folder, done):
     _, out, _ = call("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--machine-is-truth")
     first = json.loads(out.splitlines()[0])["seq"]
-    assert call("campaign", "retract", "w", "--seq", str(first), "--judge", "ann")[0] == 0
+    done("campaign", "retract", "w", "--seq", str(first), "--judge", "ann")
     assert "kinds.csv: 9 grades of a grader are used as labels" in call("campaign", "status", "w")[2]
 
 
-def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, folder):
+def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, folder, done, tells):
     made = ("--run", "a.run", "--max-grade", "3", "--measure", "kNDCG(k=3)@3", "--budget", "50%")
-    assert call("campaign", "create", "k", *made, "--seed", "1")[0] == 0
+    done("campaign", "create", "k", *made, "--seed", "1")
     oracle = ("campaign", "judge", "k", "--oracle", "kinds.csv", "--judge", "ann")
     assert "pass them with --grader" in call(*oracle)[2]
-    code, out, err = call(*oracle, "--machine-is-truth")
-    assert code == 0, err
-    assert is_told(out, err, "kinds.csv", 40)
-    assert call("campaign", "verify", "k")[0] == 0
-    code, out, err = call("campaign", "estimate", "k", "-o", "jsonl")
-    assert code == 0, err
-    assert is_told(out, err, "kinds.csv", 4)
+    tells("kinds.csv", 40, *oracle, "--machine-is-truth", out=())
+    done("campaign", "verify", "k")
+    tells("kinds.csv", 4, "campaign", "estimate", "k")
 
 
-def test_a_campaign_says_it_before_a_block_is_complete(call, folder):
+def test_a_campaign_says_it_before_a_block_is_complete(call, folder, done):
     oracle = ("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--limit", "1")
-    assert call(*oracle, "--machine-is-truth")[0] == 0
+    done(*oracle, "--machine-is-truth")
     assert "kinds.csv: 1 grade of a grader is used" in call("campaign", "status", "w")[2]
-    assert call("campaign", "report", "w", "--out", "w.html")[0] == 0
+    done("campaign", "report", "w", "--out", "w.html")
     assert "kinds.csv: 1 grade of a grader is used" in (folder / "w.html").read_text()
 
 
-def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder):
-    rows = (folder / "kinds.csv").read_text().splitlines()
-    write(folder / "some.csv", [rows[0], *rows[1:12]])
-    arguments = ["some.csv" if word == "FILE" else word for word in DOORS["judged"]]
-    assert call(*arguments, "--machine-is-truth")[0] == 0
+def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder, done, tells):
+    done(*words_of("judged", "some.csv"), "--machine-is-truth")
     out = ["v.sample" if word == "s.sample" else word for word in OUT]
-    code, _, err = call("sample", "--run", "a.run", "--judged", "s.sample", *out, "--force")
-    assert code == 0, err
+    err = done("sample", "--run", "a.run", "--judged", "s.sample", *out, "--force")
     assert "some.csv: 11 grades of a grader are used as labels" in err
-    assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
+    done("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")
     asked = ("--run", "a.run", "--budget", "5", "--max-grade", "3", "--measure", "DCG@5")
     code, _, err = call("campaign", "create", "w", "--redraw", *asked)
     assert code == 0, err
     assert err.count("kinds.csv: 10 grades of a grader are used as labels") == 1
-    code, out, err = call("campaign", "status", "w", "-o", "jsonl")
-    assert is_told(out, err, "kinds.csv", 10)
+    tells("kinds.csv", 10, "campaign", "status", "w")
 
 
-def test_a_machine_is_not_held_against_a_machine(call, folder):
-    assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
+def test_a_machine_is_not_held_against_a_machine(call, folder, done):
+    done("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")
     report = ("campaign", "report", "w", "--grader", "umbrela.jsonl", "--out", "r.html")
     for arguments in (("campaign", "audit", "w", "--grader", "umbrela.jsonl"), report):
         code, _, err = call(*arguments)
@@ -372,7 +358,7 @@ def test_a_machine_is_not_held_against_a_machine(call, folder):
     assert not (folder / "r.html").exists()
 
 
-def test_in_python_a_frame_of_a_machine_is_no_sheet(call, folder):
+def test_in_python_a_frame_of_a_machine_is_no_sheet(folder):
     drawn = load_sample("t.sample")
     filled(folder, "t.csv", "filled.csv")
     frame = pd.read_csv("filled.csv", dtype=str)
@@ -399,9 +385,9 @@ def test_plain_text_is_read_before_compiled_readers_are_there(folder):
     assert "numba" not in loaded
 
 
-def test_a_campaign_s_log_that_a_machine_filled_in_is_a_grader_s(call, folder):
-    assert call("campaign", "judge", "w", "--oracle", "people.qrels", "--judge", "gpt")[0] == 0
-    assert call("campaign", "export", "w", "--format", "jsonl", "--out", "w.jsonl")[0] == 0
+def test_a_campaign_s_log_that_a_machine_filled_in_is_a_grader_s(folder, done):
+    done("campaign", "judge", "w", "--oracle", "people.qrels", "--judge", "gpt")
+    done("campaign", "export", "w", "--format", "jsonl", "--out", "w.jsonl")
     grades = Grades.read("w.jsonl")
     assert len(grades) == 10
     assert grades.values.sum() == read("w.jsonl").labels().grades.sum()
@@ -416,7 +402,5 @@ def test_a_column_of_replies_is_no_bar_where_a_column_says_that_people_judged(fo
     ]
     write(folder / "people.jsonl", map(json.dumps, rows))
     assert len(labels_of("people.jsonl").grades) == len(rows)
-    with pytest.raises(
-        InputError, match="as its column explanation says; where people judged, add a column judge_kind"
-    ):
+    with pytest.raises(InputError, match="as its column explanation says; where people judged, add a column"):
         labels_of("explanation.jsonl")

@@ -95,9 +95,8 @@ def test_the_command_line_logs_the_sample_and_its_sheets(store, tmp_path, capsys
     header, *rows = Path("w.csv").read_text().splitlines()
     place = header.split(",").index("grade")
     graded = [row.split(",") for row in rows]
-    Path("w.csv").write_text(
-        "\n".join([header, *(",".join([*r[:place], "1", *r[place + 1 :]]) for r in graded)]) + "\n"
-    )
+    lines = [header, *(",".join([*row[:place], "1", *row[place + 1 :]]) for row in graded)]
+    Path("w.csv").write_text("\n".join(lines) + "\n")
     capsys.readouterr()
     assert command_line(["estimate", "w.sample", "w.csv", "-o", "mlflow"]) == 0
     said = capsys.readouterr()

@@ -8,6 +8,7 @@ from itertools import product
 
 import polars as pl
 import pytest
+from each_once import each_once
 
 from activeeval.core.errors import ActiveEvalError
 from activeeval.formats.graders.from_files import read_replies
@@ -142,67 +143,31 @@ def test_all_that_is_written_comes_back(tmp_path):
     assert path.read_text() == "id\ttext\n7\tb\n"
 
 
+MARKED = ['"a', "b", 'c"']
 DOORS = {
-    "texts": (
-        "id\ttext\nd0\t\"Half a quote\nd1\tplain\nd2\tends with a quote\"\n",
-        lambda p: [text["text"] for text in read_texts(p, DOCUMENTS).by_id.values()],
-        ['"Half a quote', "plain", 'ends with a quote"'],
-    ),
-    "runs": (
-        "query_id\tdoc_id\tscore\n\"a\td0\t3\nb\td1\t2\nc\"\td2\t1\n",
-        lambda p: load_run(p).query_ids.tolist(),
-        ['"a', "b", 'c"'],
-    ),
-    "qrels": (
-        "query_id\tdoc_id\trelevance\nq\t\"a\t3\nq\tb\t2\nq\tc\"\t1\n",
-        lambda p: load_qrels(p).doc_ids.tolist(),
-        ['"a', "b", 'c"'],
-    ),
-    "judgments": (
-        "query_id\tdoc_id\tgrade\nq\t\"a\t3\nq\tb\t2\nq\tc\"\t1\n",
-        lambda p: [row.item for row in read(p)],
-        ['"a', "b", 'c"'],
-    ),
-    "sheets": (
-        "sample\tblock\tquery_id\tdoc_id\tgrade\tnote\ns\t1\tq\ta\t3\t\"so\ns\t1\tq\tb\t2\t\ns\t1\tq\tc\t1\tno\"\n",
-        lambda p: read_draws(p).note.tolist(),
-        ['"so', "", 'no"'],
-    ),
-    "replies": (
-        "query_id\tdoc_id\tgrade\texplanation\nq\ta\t3\t\"so\nq\tb\t2\tx\nq\tc\t1\tno\"\n",
-        lambda p: list(read_replies(p).explanations),
-        ['"so', "x", 'no"'],
-    ),
-    "query logs": (
-        "query\tcount\n\"a\t3\nb\t2\nc\"\t1\n",
-        lambda p: sorted(load_query_log(p).spellings),
-        ['"a', "b", 'c"'],
-    ),
-    "segments": (
-        "query_id\tsegment\nq\t\"a\nr\tb\ns\tc\"\n",
-        lambda p: read_segments(p).names.tolist(),
-        ['"a', "b", 'c"'],
-    ),
+    "texts": ("id text", "d{k} {}", lambda p: [text["text"] for text in read_texts(p, DOCUMENTS).by_id.values()]),
+    "runs": ("query_id doc_id score", "{} d 1", lambda p: load_run(p).query_ids.tolist()),
+    "qrels": ("query_id doc_id relevance", "q {} 1", lambda p: load_qrels(p).doc_ids.tolist()),
+    "judgments": ("query_id doc_id grade", "q {} 1", lambda p: [row.item for row in read(p)]),
+    "sheets": ("sample block query_id doc_id grade note", "s 1 q d{k} 1 {}", lambda p: read_draws(p).note.tolist()),
+    "replies": ("query_id doc_id grade explanation", "q d{k} 1 {}", lambda p: list(read_replies(p).explanations)),
+    "query logs": ("query count", "{} 1", lambda p: sorted(load_query_log(p).spellings)),
+    "segments": ("query_id segment", "q{k} {}", lambda p: read_segments(p).names.tolist()),
     "clicks": (
-        "query_id\tdoc_id\tposition\timpressions\tclicks\n\"a\td\t1\t9\t1\nb\td\t1\t9\t1\nc\"\td\t1\t9\t1\n",
+        "query_id doc_id position impressions clicks",
+        "{} d 1 9 1",
         lambda p: read_clicks(p).query_ids.tolist(),
-        ['"a', "b", 'c"'],
     ),
-    "costs": (
-        "query_id\tdoc_id\tcost\nq\t\"a\t3\nq\tb\t2\nq\tc\"\t1\n",
-        lambda p: read_costs(p).doc_ids.tolist(),
-        ['"a', "b", 'c"'],
-    ),
-}  # fmt: skip
+    "costs": ("query_id doc_id cost", "q {} 3", lambda p: read_costs(p).doc_ids.tolist()),
+}
 
 
-@pytest.mark.parametrize("name", ["a.tsv", "a.TSV", "a.csv"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("door", DOORS)
+@each_once(("name", ["a.tsv", "a.TSV", "a.csv"]), ("end", ["\n", "\r\n"]), ("door", DOORS))
 def test_a_lone_mark_swallows_no_line_at_any_door(tmp_path, door, end, name):
-    text, reader, expected = DOORS[door]
-    (tmp_path / name).write_bytes(text.replace("\n", end).encode())
-    assert reader(tmp_path / name) == expected
+    header, row, reader = DOORS[door]
+    rows = [header, *(row.format(word, k=k) for k, word in enumerate(MARKED))]
+    (tmp_path / name).write_bytes("".join(line.replace(" ", "\t") + end for line in rows).encode())
+    assert reader(tmp_path / name) == MARKED
 
 
 @pytest.mark.parametrize(

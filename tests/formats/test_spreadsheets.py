@@ -103,10 +103,7 @@ def test_a_grade_that_is_none_is_refused_with_its_row(saved, value, expected):
         ([[*HEADER, "grade"], [*ROWS[0], 1]], r":1: column 'grade' is there twice, .*"),
         ([[*HEADER, "Grade"], [*ROWS[0], 1]], r": column 'grade' is there twice, .*"),
         ([ROWS[5], ROWS[4]], r":1: column 5 has no name, expected a header .*"),
-        (
-            [["abc", 1, "q", "d", 2], ["abc", 1, "q", "e", 3]],
-            r":1: no column sample, block, .* in: abc, 1, q, d, 2; .*",
-        ),
+        ([["abc", 1, "q", "d", 2], ["abc", 1, "q", "e", 3]], r":1: no column sample, .* in: abc, 1, q, d, 2; .*"),
     ],
 )
 def test_a_sheet_of_another_shape(saved, rows, expected):

@@ -75,22 +75,6 @@ def test_columns_of_different_lengths_are_refused():
         Qrels(np.array(["q", "r"]), np.array(["d", "e"]), np.array([1]))
 
 
-@pytest.mark.parametrize(
-    ("column", "values", "expected"),
-    [
-        ("scores", [1.0, np.nan], r"scores\[1\] must be a finite number, got nan"),
-        ("scores", ["x", "y"], "scores must be numbers"),
-        ("ranks", [1, 1.5], r"ranks\[1\] must be a whole number, got 1.5"),
-        ("ranks", [np.inf, 1], r"ranks\[0\] must be a whole number, got inf"),
-        ("doc_ids", ["a", ""], r"doc_ids\[1\] is empty"),
-    ],
-)
-def test_columns_of_the_wrong_kind_are_refused(column, values, expected):
-    columns = {"query_ids": ["q", "q"], "doc_ids": ["a", "b"], "scores": [1, 2], "ranks": [1, 2]}
-    with pytest.raises(InputError, match=expected):
-        Run(**(columns | {column: values}))
-
-
 def test_a_repeated_pair_is_found_among_many(tmp_path):
     lines = [f"q{i // 100} 0 d{i % 100} 1\n" for i in range(20_000)]
     path = tmp_path / "a"

@@ -6,6 +6,7 @@ import os
 
 import polars as pl
 import pytest
+from spreadsheet_files import write_table
 
 import activeeval as ae
 from activeeval.core.errors import InputError, unseen_difference
@@ -22,10 +23,8 @@ def test_ids_that_differ_in_what_nobody_sees_are_both_spelt_out(tmp_path, other)
     assert unseen_difference([ACUTE], ["x", other]).startswith(f"; {ACUTE!a} and {other!a} look the same")
     assert unseen_difference([ACUTE], ["x", ACUTE]) == unseen_difference(["a"], ["b"]) == ""
     for name, (query, doc) in {"query": (other, "d"), "document": ("q", other)}.items():
-        judgments, run = (
-            {("q" if name == "document" else ACUTE): {"d" if name == "query" else ACUTE: 1}},
-            {query: {doc: 2.0}},
-        )
+        judgments = {("q" if name == "document" else ACUTE): {"d" if name == "query" else ACUTE: 1}}
+        run = {query: {doc: 2.0}}
         with pytest.raises(InputError, match=f"share no {name}") as caught:
             pool_from_tables(*load_tables(judgments, [run]), evaluated=1)
         assert ascii(ACUTE) in str(caught.value)
@@ -49,13 +48,11 @@ def tiny_run(path, scores):
     rows = [("q", f"d{k}", score) for k, score in enumerate(scores)] + [("r", "d0", "7"), ("r", "d1", "3e-400")]
     lines = {
         ".run": "".join(f"{query} Q0 {doc} 1 {score} t\n" for query, doc, score in rows),
-        ".csv": "query_id,doc_id,score\n" + "".join(f"{query},{doc},{score}\n" for query, doc, score in rows),
         ".jsonl": "".join(f'{{"query_id":"{q}","doc_id":"{d}","score":{score}}}\n' for q, d, score in rows),
     }
-    if path.suffix == ".parquet":
-        pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row").write_parquet(path)
-    else:
-        path.write_text(lines[path.suffix])
+    if path.suffix not in lines:
+        return write_table(path, pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row"))
+    path.write_text(lines[path.suffix])
     return path
 
 
@@ -85,8 +82,7 @@ def test_a_row_that_is_there_twice_is_refused_in_every_form(tmp_path, what, suff
         form = "{} Q0 {} 1 {} t\n" if what == "run" else "{} 0 {} {}\n"
         path.write_text("".join(form.format(*row) for row in rows))
     elif source is path:
-        write = {".csv": "csv", ".tsv": "csv", ".jsonl": "ndjson", ".parquet": "parquet"}[suffix]
-        getattr(frame, f"write_{write}")(path, **({"separator": "\t"} if suffix == ".tsv" else {}))
+        write_table(path, frame)
     other = {"q": {"a": 1.0, "b": 2.0}} if what == "judgments" else {"q": {"a": 1, "b": 0}}
     judged, run = (source, other) if what == "judgments" else (other, source)
     said = "document 'a' of query 'q' is there twice, first at .* 1; expected it once|first at line 2; expected it once"

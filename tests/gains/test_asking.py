@@ -107,7 +107,7 @@ def test_the_same_answers_give_the_same_questions(learner):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=4)
+@settings(deadline=None, max_examples=3)
 def test_it_never_looks_at_which_list_comes_first(seed):
     """Nor at the pool's ties: the pairs turned round, with answers turned round, ask for the same rows."""
     random = np.random.default_rng(seed)
@@ -176,24 +176,10 @@ def test_what_is_learned_is_the_learner_s_and_warns_of_nothing():
     assert fitted.decision_function(pool)[2] < 0
 
 
-@pytest.mark.parametrize("n_start", [0, -3, 1.5, "5", None])
-def test_wrong_starts_are_named(n_start):
-    with pytest.raises(InputError, match="n_start must be a positive whole number, got"):
-        SimpleMargin(random_pairs(1, 6), LEARNER, n_start=n_start)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "text"),
-    [
-        ({"C": -1.0}, r"C must be positive and finite, or 'cv', got -1\.0"),
-        ({"C": 1.0, "shape": "convex"}, "shape must be one of decreasing, monotone, free, got 'convex'"),
-        ({"C": 1.0, "margin": "documents"}, "the distance of documents is not known"),
-    ],
-)
-def test_wrong_learners_are_named_when_they_are_to_choose(parameters, text):
-    chooser = SimpleMargin(random_pairs(1, 6), GainDiscountLearner(**parameters), n_start=1, rng=0)
+def test_wrong_learners_are_named_when_they_are_to_choose():
+    chooser = SimpleMargin(random_pairs(1, 6), GainDiscountLearner(C=-1.0), n_start=1, rng=0)
     chooser.tell(chooser.ask(), 1)
-    with pytest.raises(InputError, match=text):
+    with pytest.raises(InputError, match=r"C must be positive and finite, or 'cv', got -1\.0"):
         chooser.ask()
 
 

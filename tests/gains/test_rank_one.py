@@ -89,18 +89,6 @@ def test_weights_that_were_learned_are_a_measure():
         learner.rank_gains(best_gain=0.0)
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"shape": "free"}, "shape must be decreasing or monotone, got 'free'"),
-        ({"n_bootstrap": 0}, "n_bootstrap must be a positive whole number, got 0"),
-    ],
-)
-def test_wrong_options_are_named(options, text):
-    with pytest.raises(InputError, match=text):
-        rank_one_test(preferences(0, ONE, 20), **options)
-
-
 def test_nothing_to_test_is_said():
     lists = np.array([[1, 0]])
     with pytest.raises(InputError, match="no preference is between lists of different grades"):

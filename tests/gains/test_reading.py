@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import numpy as np
 import polars as pl
 import pytest
+from spreadsheet_files import write_table
 
 from activeeval.core.errors import FormatError, InputError
 from activeeval.formats.tables.preferences import UNANSWERED, read_pairs
@@ -43,18 +43,8 @@ def cell(value):
 def write(path, rows):
     """Write rows as the name wants it."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    suffixes = path.suffixes
-    if ".parquet" in suffixes:
-        pl.DataFrame([{key: row.get(key) for key in columns} for row in rows]).write_parquet(path)
-        return path
-    if ".jsonl" in suffixes:
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-    else:
-        separator = "\t" if ".tsv" in suffixes else ","
-        table = [columns, *([cell(row.get(key)) for key in columns] for row in rows)]
-        text = "".join(separator.join(one) + "\n" for one in table)
-    path.write_bytes(gzip.compress(text.encode()) if suffixes[-1] == ".gz" else text.encode())
-    return path
+    form = cell if {".csv", ".tsv"} & {*path.suffixes} else lambda value: value
+    return write_table(path, [{key: form(row.get(key)) for key in columns} for row in rows])
 
 
 def assert_are_the_rows(data):
@@ -169,112 +159,6 @@ def test_nothing_to_read_is_told(tmp_path):
 # Cells that cannot be read
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "problem"),
-    [
-        ("a.jsonl", ['{"preferred": [1, 0]}'], ":1: no list column in: preferred; expected other"),
-        ("a.csv", ["query,winner,loser", "q,1,0"], ":1: no list column in: query, winner, loser; expected preferred"),
-        (
-            "a.csv",
-            ["first,second,preferred,other", "1,0,1,0"],
-            ": columns first and preferred, expected one of the two",
-        ),
-        (
-            "a.jsonl",
-            ['{"preferred": [1], "other": [0]}', '{"preferred": [1]}'],
-            ":2: column other: is empty, expected a",
-        ),
-        (
-            "a.csv",
-            ["preferred,other", "1 0,"],
-            ":2: column other: is empty, expected a list of grades or the name of a",
-        ),
-        (
-            "a.jsonl",
-            ['{"preferred": 1, "other": [0]}'],
-            ":1: column preferred: holds '1', expected a list of grades or",
-        ),
-        ("a.jsonl", ['{"preferred": {"a": 1}, "other": [0]}'], ":1: column preferred: holds \"{'a': 1}\", expected a"),
-        (
-            "a.jsonl",
-            ['{"preferred": [1], "other": [0.5]}'],
-            ":1: other holds 0.5 at rank 1, expected a whole grade from",
-        ),
-        ("a.jsonl", ['{"preferred": [1], "other": [true]}'], ":1: other holds True at rank 1, expected a whole grade"),
-        ("a.jsonl", ['{"preferred": [1], "other": ["0"]}'], ":1: other holds '0' at rank 1, expected a whole grade"),
-        ("a.jsonl", ['{"preferred": [1], "other": [null]}'], ":1: other holds None at rank 1, expected a whole grade"),
-        ("a.jsonl", ['{"preferred": [1], "other": [NaN]}'], ":1: other holds nan at rank 1, expected a whole grade"),
-        (
-            "a.csv",
-            ["preferred,other", "1 0,0 1", "1 0,0 1 1"],
-            ":3: other holds 3 grades, expected 2, as the lists before",
-        ),
-        ("a.csv", ["preferred,other", "1 0,0 -1"], ":2: other holds -1 at rank 2, expected a whole grade from 0 on"),
-        (
-            "a.csv",
-            ["preferred,other", "1 0,0 --1"],
-            ":2: other is '0 --1', expected a list of grades, one for each rank",
-        ),
-        ("a.csv", ["preferred,other", "1 0,0 x"], ":2: other is '0 x', expected a list of grades, one for each rank"),
-        (
-            "a.csv",
-            ["preferred,other", "1 0,0.5 1"],
-            ":2: other is '0.5 1', expected a list of grades, one for each rank",
-        ),
-        (
-            "a.csv",
-            ["first,second,answer", "1,0,left"],
-            ":2: column answer: holds 'left', expected first, second, tie or",
-        ),
-        (
-            "a.csv",
-            ["first,second,answer", "1,0,1"],
-            ":2: column answer: holds '1', expected first, second, tie or nothing",
-        ),
-        ("a.csv", ["preferred,other,tie", "1,0,maybe"], ":2: column tie: holds 'maybe', expected true or false"),
-        ("a.csv", ["preferred,other,tie", "1,0,2"], ":2: column tie: holds '2', expected true or false"),
-        (
-            "a.jsonl",
-            ['{"preferred": [1], "other": [0], "tie": 2}'],
-            ":1: column tie: holds '2', expected true or false",
-        ),
-        (
-            "a.jsonl",
-            ['{"preferred": [1], "other": [0], "tie": []}'],
-            ":1: column tie: holds '[]', expected true or false",
-        ),
-        (
-            "a.jsonl",
-            ['{"preferred": [1], "other": [0], "query": 1.5}'],
-            ":1: column query: holds '1.5', expected an id",
-        ),
-        (
-            "a.csv",
-            ["first,second,first_docs,second_docs", "1 0,0 1,a b,a"],
-            ":2: column second_docs: holds 1 documents, first_docs 2, expected as many",
-        ),
-        (
-            "a.jsonl",
-            ['{"first": [1], "second": [0], "first_docs": 3, "second_docs": ["a"]}'],
-            ":1: column first_docs: holds '3', expected a list of documents",
-        ),
-        (
-            "a.csv",
-            ["first,second,first_docs,second_docs,answer", "1,0,a b,c d,tie"],
-            ":2: moved is 2, expected a whole number from 0 to 1",
-        ),
-        ("a.txt", ["1 0"], ": is not a table by its name, expected one that ends in .csv, .tsv, .jsonl, .parquet"),
-        ("a.jsonl", ["[1, 2]"], ":1: '[1, 2]' is not an object, expected one object a line"),
-    ],
-)
-def test_bad_cells_are_named_by_file_and_line(name, text, problem, tmp_path):
-    path = lines(tmp_path / name, *text)
-    with pytest.raises(InputError) as caught:
-        load_preferences(path)
-    assert str(caught.value).startswith(f"{path}{problem}")
-    assert "\n" not in str(caught.value)
-
-
 def test_a_grade_above_the_scale_is_named_by_file_and_line(tmp_path):
     path = lines(tmp_path / "a.csv", "preferred,other", "1,0", "3,0")
     with pytest.raises(InputError, match=r"a\.csv:3: preferred holds 3 at rank 1, expected a whole grade from 0 to 2$"):
@@ -321,11 +205,8 @@ def source(tmp_path, monkeypatch):
         ("two.v2.run", "neural", {"q1": "dca", "q2": "b"}),
         ("deep/three.run", "bm25", {"q1": "xba", "q2": "ba"}),
     ):
-        rows = [
-            f"{q} Q0 {document} {rank} {10 - rank} {tag}"
-            for q, order in orders.items()
-            for rank, document in enumerate(order, 1)
-        ]
+        ranked = [(q, doc, rank) for q, order in orders.items() for rank, doc in enumerate(order, 1)]
+        rows = [f"{q} Q0 {doc} {rank} {10 - rank} {tag}" for q, doc, rank in ranked]
         lines(tmp_path / name, *rows)
     return ListSource("qrels", ["one.run", "two.v2.run", "deep/three.run"], depth=3)
 

@@ -213,7 +213,7 @@ def test_the_best_feature_is_taken_for_ever_unless_its_repeats_are_limited():
 
 @each_once(("measure", ["ndcg", "ap"]), ("tol", [0.0, 0.01]))
 def test_a_round_that_does_not_pay_is_taken_back_and_another_one_tried(measure, tol):
-    X, grades, query_ids = naive.top_k_items(4, noise=1.5)
+    X, grades, query_ids = naive.top_k_items(4, n_queries=6, noise=1.5)
     performance = naive.tied_ap if measure == "ap" else naive.tied_ndcg
 
     def mean(scores):
@@ -221,7 +221,7 @@ def test_a_round_that_does_not_pay_is_taken_back_and_another_one_tried(measure, 
 
     means = {}
     for name, own in (("all", None), ("paying", tol)):
-        ranker = AdaRank(n_iter=12, max_repeats=2, measure=measure, tol=own).fit(X, grades, query_ids)
+        ranker = AdaRank(n_iter=8, max_repeats=2, measure=measure, tol=own).fit(X, grades, query_ids)
         means[name] = np.array([mean(scores) for scores in ranker.staged_predict(X)])
         rounds = np.flatnonzero(np.diff(ranker.path_, axis=0)) % X.shape[1]
         runs = np.diff(np.flatnonzero(np.diff(rounds, prepend=-1, append=-1)))
@@ -293,14 +293,12 @@ class TopPermutations(ListNet):
 
 def test_focused_svm_ends_in_its_parents_on_the_top():
     rows = naive.top_k_items(4)
-    np.testing.assert_allclose(
-        FocusedSVM(0.0, C=3.0, tol=1e-9).fit(*rows).coef_, TopPairs(3.0, tol=1e-9).fit(*rows).coef_, atol=1e-5
-    )
+    focused, parent = FocusedSVM(0.0, C=3.0, tol=1e-9).fit(*rows), TopPairs(3.0, tol=1e-9).fit(*rows)
+    np.testing.assert_allclose(focused.coef_, parent.coef_, atol=1e-5)
     lists = [g[: g.count(0) * -1] for _, g in naive.by_query(*rows)]
     nothing = np.mean([naive.mean_ap_hinge([0.0] * len(g), g) for g in lists])
-    np.testing.assert_allclose(
-        FocusedSVM(1.0, C=3.0 * nothing, tol=1e-9).fit(*rows).coef_, TopLists(3.0, tol=1e-9).fit(*rows).coef_, atol=1e-5
-    )
+    focused, parent = FocusedSVM(1.0, C=3.0 * nothing, tol=1e-9).fit(*rows), TopLists(3.0, tol=1e-9).fit(*rows)
+    np.testing.assert_allclose(focused.coef_, parent.coef_, atol=1e-5)
 
 
 def test_focused_boost_ends_in_rank_boost_of_top_or_not_and_in_ada_rank_of_the_top():
@@ -311,9 +309,8 @@ def test_focused_boost_ends_in_rank_boost_of_top_or_not_and_in_ada_rank_of_the_t
     top = grades > 0
     X[np.flatnonzero(top)[:2]] = [[0.0], [1.0]]  # the same range with and without the rest
     focused = FocusedBoost(1.0, max_repeats=2).fit(X, grades, query_ids)
-    np.testing.assert_allclose(
-        focused.coef_, AdaRank(max_repeats=2, tol=None).fit(X[top], grades[top], query_ids[top]).coef_, rtol=1e-9
-    )
+    parent = AdaRank(max_repeats=2, tol=None).fit(X[top], grades[top], query_ids[top])
+    np.testing.assert_allclose(focused.coef_, parent.coef_, rtol=1e-9)
 
 
 def test_focused_net_ends_in_rank_net_of_top_or_not_and_in_permutations_of_the_top():

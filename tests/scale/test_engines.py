@@ -39,7 +39,7 @@ from tests.databases import free_port, missing
 ROOT = Path(__file__).parents[2]
 PATHS = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
 CHUNKS = [tasks.chunk(k) for k in range(4)]
-SLOWLY = [pytest.param(text, marks=pytest.mark.slow) for text in ("dask:2", "spark:2", "ray:2")]
+ENGINES = ("processes:2", "dask:2", "spark:2", "ray:2")
 
 # Dask and Spark leave sockets to the garbage collector
 pytestmark = [
@@ -130,7 +130,8 @@ def check_laws(engine, tmp_path):
     assert units_of(engine) == units_of(LocalEngine())
 
 
-@pytest.mark.parametrize("text", ["processes:2", *SLOWLY])
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ENGINES)
 def test_an_engine_keeps_the_laws(text, tmp_path, capfd):
     name, _, n_workers = text.partition(":")
     needed(name)
@@ -142,7 +143,7 @@ def test_an_engine_keeps_the_laws(text, tmp_path, capfd):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["processes:2", "dask:2", "spark:2", "ray:2"])
+@pytest.mark.parametrize("text", ENGINES)
 def test_a_worker_that_is_killed_in_each_pass_changes_no_sample(text, tmp_path):
     needed(text.partition(":")[0])
     numbers = np.random.default_rng(2)
@@ -165,13 +166,11 @@ def test_a_worker_that_is_killed_in_each_pass_changes_no_sample(text, tmp_path):
     assert found.design.blocks == wanted.design.blocks
 
 
-@each_once(("n_workers", [1, 2, 4]), (("method", "measure"), [("items", DCG()), ("depth", ERR(3)), ("active", DCG())]))
-def test_any_number_of_workers_gives_the_same_campaign(n_workers, method, measure):
+@each_once(("n_workers", [1, 2, 4]), ("choices", [{}, {"method": "depth", "measure": ERR(3)}, {"method": "active"}]))
+def test_any_number_of_workers_gives_the_same_campaign(n_workers, choices):
     with ThreadPoolExecutor(n_workers) as threads:
         for engine in (LocalEngine(n_workers), ExecutorEngine(threads, n_workers)):
-            assert units_of(engine, method=method, measure=measure) == units_of(
-                LocalEngine(), method=method, measure=measure
-            )
+            assert units_of(engine, **choices) == units_of(LocalEngine(), **choices)
 
 
 @pytest.mark.slow
@@ -181,6 +180,7 @@ def test_any_number_of_processes_gives_the_same_campaign(n_workers):
         assert units_of(engine, method="depth") == units_of(LocalEngine(), method="depth")
 
 
+@pytest.mark.slow
 def test_a_worker_of_dask_keeps_the_memory_that_arrays_leave():
     needed("dask")
     with opened_engine("dask:1") as engine:
@@ -246,7 +246,8 @@ def test_an_executor_that_breaks_is_one_line():
     assert text.startswith("executor: BrokenProcessPool: A process in the process pool was terminated abruptly")
 
 
-@pytest.mark.parametrize("text", SLOWLY)
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ENGINES[1:])
 def test_a_task_that_always_kills_the_workers_of_a_cluster_is_given_up(text):
     name = text.partition(":")[0]
     needed(name)
@@ -297,7 +298,8 @@ def assert_gone(group):
     until(lambda: not is_there(group))
 
 
-@pytest.mark.parametrize("text", ["processes:2", *SLOWLY])
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ENGINES)
 def test_ctrl_c_leaves_no_process(text, tmp_path):
     needed(text.partition(":")[0])
     with running(tmp_path, text) as process:
@@ -386,7 +388,8 @@ def test_a_worker_sets_up_its_environment_before_numba_is_there(monkeypatch):
     assert {os.environ[name] for name in ("NUMBA_NUM_THREADS", *shipping._ONE_THREAD)} == {"1"}
 
 
-@pytest.mark.parametrize("suffix", ["nbi", pytest.param("nbc", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_a_damaged_cache_stops_nothing_and_is_made_anew(suffix, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
@@ -471,9 +474,8 @@ def test_a_cluster_of_which_no_worker_is_left_is_one_line(monkeypatch):
 
     monkeypatch.setattr(dask, "_PATIENCE", 0.3)
     with LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
-        assert complaint(lambda: list(dask.DaskEngine(client).map(tasks.echo, [1]))).startswith(
-            "dask: no worker has been"
-        )
+        text = complaint(lambda: list(dask.DaskEngine(client).map(tasks.echo, [1])))
+    assert text.startswith("dask: no worker has been")
 
 
 CONNECT = """

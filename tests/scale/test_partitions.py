@@ -112,9 +112,8 @@ def test_costs_traffic_and_known_grades_are_taken(folder):
     assert isinstance(chunk.pool, QueryPool)
     known = {doc: grade for (_, doc), grade in zip(chunk.pool.pairs_of(np.arange(12)), chunk.judged, strict=True)}
     assert (known["d0-0"], known["d0-1"], known["d0-2"]) == (2, -1, -1)
-    costs = {
-        doc: cost for (_, doc), cost in zip(chunk.pool.pairs_of(np.arange(12)), chunk.pool.item_costs, strict=True)
-    }
+    docs = [doc for _, doc in chunk.pool.pairs_of(np.arange(12))]
+    costs = dict(zip(docs, chunk.pool.item_costs, strict=True))
     assert costs["d3-2"] == 12
 
 

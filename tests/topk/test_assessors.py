@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import logistic, norm
 
-from activeeval.core.errors import InputError
 from activeeval.topk import TopKLabelling
 from activeeval.topk.assessors import SECONDS_A_COMPARISON, SECONDS_A_GRADE, TIME_SPREAD, Assessors
 
@@ -56,17 +55,3 @@ def test_without_noise_people_are_right():
     assert done.seconds > 0
     tied = Assessors(tie_margin=100).person(0).label(x, TopKLabelling(20, 6, order="given"))
     assert tied.labelling.top() == list(range(6))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"noise": "uniform"}, "unknown noise 'uniform'; known: thurstone, bradley-terry"),
-        ({"comparison_scale": -1}, "comparison_scale must be a finite number from 0 on, got -1"),
-        ({"grade_scale": math.nan}, "grade_scale must be a finite number from 0 on, got nan"),
-        ({"thresholds": [1, 1]}, r"thresholds must ascend, got \[1, 1\]"),
-    ],
-)
-def test_wrong_people_are_one_line(options, message):
-    with pytest.raises(InputError, match=f"^{message}$"):
-        Assessors(**options)

@@ -117,15 +117,14 @@ def test_ties_alone_leave_the_first_that_arrive():
     assert labelling.grades().tolist() == [4] * 12
 
 
-@pytest.mark.parametrize("transitive", [False, True])
-def test_the_groups_are_the_judges_whatever_the_order_of_arrival(transitive):
+def test_the_groups_are_the_judges_whatever_the_order_of_arrival():
     """All rankings of four items with ties, all orders of arrival, all k: the comparisons tell every group."""
     for values in product(range(4), repeat=4):
         if set(values) != set(range(len(set(values)))):
             continue
         classes = [[z for z in range(4) if values[z] == v] for v in sorted(set(values), reverse=True)]
-        for k, order in product(range(1, 5), permutations(range(4))):
-            labelling = TopKLabelling(4, k, order=order, transitive=transitive)
+        for number, (k, order) in enumerate(product(range(1, 5), permutations(range(4)))):
+            labelling = TopKLabelling(4, k, order=order, transitive=number % 2 == 0)
             run(labelling, values)
             n_above = np.cumsum([0, *map(len, classes)])
             held = [own for own, before in zip(classes, n_above[:-1], strict=True) if before < k]
@@ -300,9 +299,9 @@ def test_the_share_of_repeats_is_as_asked_for():
 
 @pytest.mark.statistical
 def test_the_published_number_of_comparisons():
-    """False alarms: 1e-4 (for another seed): the mean of 400 within 3.9 standard errors and half of the last digit."""
+    """False alarms: 1e-4 (for another seed): the mean of 250 within 3.9 standard errors and half of the last digit."""
     counts, parts = [], []
-    for seed in range(400):
+    for seed in range(250):
         labelling = TopKLabelling(50, 10, rng=seed)
         asked = run(labelling, range(50))
         late = set(labelling.arrival[10:])
@@ -329,25 +328,6 @@ def test_run_order_is_cheaper():
             counts[name].append(labelling.n_comparisons)
     assert np.mean(counts["run"]) < 0.85 * np.mean(counts["random"])
     assert np.mean(counts["worst"]) > 1.4 * np.mean(counts["random"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((3, 4), {}, "k must be at most n_items, got k = 4 of 3 items"),
-        ((3, 0), {}, "k must be a positive whole number, got 0"),
-        ((0, 1), {}, "n_items must be a positive whole number, got 0"),
-        ((3, 1), {"order": [0, 1, 1]}, "order must hold every item once, got 1 twice"),
-        ((3, 1), {"order": [0, 1]}, "order must hold each of the 3 items once, got 2"),
-        ((3, 1), {"order": [0, 1, 3]}, r"order\[2\] must be at most 2, got 3"),
-        ((3, 1), {"order": "best"}, "order must be 'random', 'given' or a list of all items, got 'best'"),
-        ((3, 1), {"repeat_share": 1}, "repeat_share must be at least 0 and below 1, got 1"),
-        ((3, 1), {"repeat_share": math.nan}, "repeat_share must be at least 0 and below 1, got nan"),
-    ],
-)
-def test_wrong_arguments_are_one_line(arguments, options, message):
-    with pytest.raises(InputError, match=f"^{message}$"):
-        TopKLabelling(*arguments, **options)
 
 
 def test_wrong_answers_are_one_line():
@@ -384,7 +364,7 @@ def test_one_item_and_all_items():
 def test_what_remains_lies_in_its_range(n_told):
     """False alarms: 1e-4 (for another seed) where 90 % lie inside, by the binomial law."""
     n_inside = 0
-    for seed in range(80):
+    for seed in range(50):
         labelling = TopKLabelling(20, 5, rng=seed)
         for _ in range(n_told):
             if labelling.ask() is not None:
@@ -393,7 +373,7 @@ def test_what_remains_lies_in_its_range(n_told):
         before = labelling.n_comparisons
         run(labelling, range(20))
         n_inside += low <= labelling.n_comparisons - before <= high
-    assert n_inside >= binom.ppf(1e-4, 80, 0.9)
+    assert n_inside >= binom.ppf(1e-4, 50, 0.9)
 
 
 @pytest.mark.statistical
@@ -403,7 +383,7 @@ def test_likely_orders_of_a_heap_are_alike():
     for child in range(1, 7):
         known.add(child, (child - 1) // 2, child)
     random, counts = np.random.default_rng(4), {}
-    n_drawn = 4000
+    n_drawn = 2400
     for _ in range(n_drawn):
         values = likely_values(known, list(range(7)), 7, random)
         order = tuple(sorted(values, key=values.__getitem__))

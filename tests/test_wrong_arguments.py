@@ -1,0 +1,110 @@
+"""Arguments that are wrong, one or two at a time: an error of one line that names the argument and its value.
+
+``wrong-arguments.jsonl`` has what is called, the arguments that are wrong, and all of the line.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from naive_learning import random_pairs
+from naive_rankers import top_k_items
+from sklearn.ensemble import GradientBoostingRegressor
+
+import activeeval as ae
+from activeeval import rankers
+from activeeval.adaptation import HyperLinearRanker, b_measure, preferences_from_clicks, users
+from activeeval.adaptation.cleaning import CleaningRules
+from activeeval.core.checks import one_of
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import ForestGradeModel
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.formats.loading import load_qrels
+from activeeval.formats.tables.clicks import ClickLog
+from activeeval.formats.text.trec import Run
+from activeeval.gains import (
+    GainDiscountLearner,
+    PreferenceData,
+    SimpleMargin,
+    coherence,
+    random_list_pairs,
+    rank_one_test,
+    read_out,
+)
+from activeeval.topk import TopKLabelling
+from activeeval.topk.assessors import Assessors
+
+RANDOM = np.random.default_rng(0)
+GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(0, 3)) for d in range(8)} for q in range(30)}
+NEW, OLD = ({query: {doc: float(RANDOM.random()) for doc in row} for query, row in GRADES.items()} for _ in range(2))
+ASKED = {"measure": "DCG@5", "max_grade": 2, "budget": 60}
+LISTS = {"preferred": [[0, 1], [2, 1]], "other": [[1, 1], [0, 1]]}
+RUN = {"query_ids": ["q", "q"], "doc_ids": ["a", "b"], "scores": [1, 2], "ranks": [1, 2]}
+LOG = {
+    "query_ids": ["q1", "q1", "007", "q 3"],
+    "doc_ids": ["a", "a", "é", "b"],
+    "positions": [1, 2, 1, 30],
+    "impressions": [100, 3, 10**12, 1],
+    "clicks": [100, 0, 5, 1],
+}
+
+
+@cache
+def boosted():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    return HyperLinearRanker.from_gradient_boosting(GradientBoostingRegressor(n_estimators=2).fit(X, X[:, 0])), X
+
+
+def adapted(pairs, **given):
+    base, X = boosted()
+    return base.adapt(X, pairs, **given)
+
+
+CALLS = {
+    "sample": lambda **given: ae.sample([NEW, OLD], **ASKED | given),
+    "plan": lambda **given: ae.plan([NEW, OLD], **ASKED | given),
+    "compare": lambda **given: ae.compare(OLD, NEW, judgments=GRADES, **{"measure": "DCG@5"} | given),
+    "score": lambda **given: ae.score(GRADES, NEW, "DCG@5", **given),
+    "learner": lambda **given: GainDiscountLearner(**{"C": 1.0} | given).fit(random_pairs(1, 20)),
+    "SimpleMargin": lambda n_start: SimpleMargin(random_pairs(1, 6), GainDiscountLearner(C=1.0), n_start=n_start),
+    "PreferenceData": lambda **given: PreferenceData(**LISTS | given),
+    "PreferenceData.from_documents": PreferenceData.from_documents,
+    "random_list_pairs": random_list_pairs,
+    "coherence": lambda second, **given: coherence(ae.DCG(), ae.parse_measure(second), **given),
+    "read_out": read_out,
+    "load_qrels": load_qrels,
+    "rank_one_test": lambda **given: rank_one_test(random_pairs(0, 20), **given),
+    "ranker": lambda kind, **given: getattr(rankers, kind)(**given).fit(*top_k_items(1)),
+    "ForestGradeModel": lambda **given: ForestGradeModel(**given).fit(*top_k_items(1)[:2]),
+    "adapt": adapted,
+    "preferences_from_clicks": lambda level: preferences_from_clicks(ClickLog([], [], [], [], []), level),
+    "ClickLog": lambda **given: ClickLog(**LOG | given),
+    "Run": lambda **given: Run(**RUN | given),
+    "Grades.parse": Grades.parse,
+} | {
+    kind.__name__: kind
+    for kind in (
+        *(TopKLabelling, Assessors, CleaningRules, users.PositionBased, users.CascadeModel, users.ListImpressions),
+        *(users.UserPopulation, b_measure),
+    )
+}
+CASES = list(map(json.loads, Path(__file__).with_name("wrong-arguments.jsonl").read_text("utf-8").splitlines()))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case['call']} {case['given']}" for case in CASES])
+def test_a_wrong_argument_is_one_line(case):
+    with pytest.raises(InputError) as told:
+        CALLS[case["call"]](**case["given"])
+    assert str(told.value) == case["says"]
+    assert "\n" not in case["says"]
+
+
+def test_a_word_is_one_of_some_whatever_the_type():
+    assert one_of("a", ("a", "b"), "x") == "a"
+    for value in (None, 3, ["a"], np.array(["a"])):
+        with pytest.raises(InputError, match="x must be one of a, b"):
+            one_of(value, ("a", "b"), "x")
