@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from core_cases import judge, noisy_lists
 from scipy import stats
 
-from activeeval import DCG, ERR, METHODS, Campaign, Rankings, Target
+from activeeval import DCG, ERR, METHODS, Campaign, Target
 from activeeval.core.estimation import confidence_after
 from activeeval.core.interval_ends import t_quantile
-from activeeval.core.pool.generated import WEIGHTS, generate_pool
+from activeeval.core.pool.generated import generate_pool
 
 MEASURES = {"items": DCG(cutoff=10), "depth": ERR(4, cutoff=10), "passive": DCG(cutoff=10), "random": DCG(cutoff=10)}
 
@@ -21,21 +22,11 @@ def made():
     return generate_pool(200, 5)
 
 
-def target_of(made, measure):
-    known, rng = made.features[:, : WEIGHTS.size] @ WEIGHTS, np.random.default_rng(0)
-    lists = [Rankings.from_scores(made.pool, known + x * rng.standard_normal(known.size)) for x in (1.0, 1.5)]
-    return Target(measure, *lists)
-
-
 def campaign_of(made, name, budget, seed):
-    target = target_of(made, MEASURES[name])
+    target = Target(MEASURES[name], *noisy_lists(made))
     probs = np.full((made.pool.n_items, 5), 0.2)
     beliefs = {"grade_probs": probs} if METHODS[name].stage.needs_model else {"max_grade": 4}
-    campaign = Campaign(METHODS[name].design(target, **beliefs, budget=budget), rng=seed)
-    places = made.pool.item_positions()
-    index = {name: q for q, name in enumerate(made.pool.query_ids.tolist())}
-    campaign.run(lambda query, items: [int(made.grades[places[index[query], item]]) for item in items])
-    return campaign
+    return judge(Campaign(METHODS[name].design(target, **beliefs, budget=budget), rng=seed), made.grades)
 
 
 def half_of(interval):
@@ -91,7 +82,7 @@ def test_laws_of_the_outlook(made, name):
 
 @pytest.mark.parametrize("name", ["items", "passive"])
 def test_a_sample_without_spread_does_not_tell_what_a_population_needs(made, name):
-    target = target_of(made, MEASURES[name])
+    target = Target(MEASURES[name], *noisy_lists(made))
     beliefs = {"grade_probs": np.full((made.pool.n_items, 5), 0.2)} if name == "items" else {"max_grade": 4}
     campaign = Campaign(METHODS[name].design(target, **beliefs, budget=400), rng=0)
     campaign.run(lambda query, items: [0] * len(items))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import judge
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, Campaign, Estimate, InputError, StateError, Target
@@ -15,6 +16,7 @@ from activeeval.core.campaign.rounds import N_FOLDS, Rounds
 from activeeval.core.grade_models import QueryFactor
 from activeeval.core.pool import pool_hashes
 from activeeval.core.results import Note
+from activeeval.formats.sample_file import from_arrays, to_arrays
 
 GAINS, N = [0.0, 1.0, 3.0], 60
 
@@ -44,8 +46,7 @@ def learning(probs, labels_of=None):
 def run(method, target, labels, probs, rng, budgets=(40, 80)):
     rounds = Rounds(METHODS[method], target, budgets, learning(probs), rng=rng)
     while (campaign := rounds.next()) is not None:
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, labels[list(unit.items)].tolist())
+        judge(campaign, labels)
     return rounds
 
 
@@ -197,8 +198,7 @@ def test_a_taught_reading_predicts_each_query_from_the_labels_of_other_folds(met
 
     rounds = Rounds(METHODS[method], target, (60, 60), believe, rng=3)
     while (campaign := rounds.next()) is not None:
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, labels[list(unit.items)].tolist())
+        judge(campaign, labels)
     del asked[:]
     found = rounds.estimate(taught=True)
     assert rounds.estimate(taught=True) == found
@@ -238,9 +238,7 @@ def test_taught_readings_hold_and_err_less_where_labels_teach_what_nobody_knew(m
 
     for seed in range(600):
         rounds = Rounds(METHODS[method], target, (120,), believe, rng=seed)
-        campaign = rounds.next()
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, labels[list(unit.items)].tolist())
+        judge(rounds.next(), labels)
         pair = [rounds.estimate(taught=taught) for taught in (False, True)]
         ends = pair[1].interval(0.95)
         found.append((pair[0].value - truth, pair[1].value - truth, ends.low <= truth <= ends.high))
@@ -294,8 +292,6 @@ def test_a_round_that_is_open_holds_back_all_that_follows():
 
 
 def test_rounds_read_from_files_are_those_that_were_judged():
-    from activeeval.formats.sample_file import from_arrays, to_arrays
-
     target, labels, probs = case_of(10)
     rounds = run("items", target, labels, probs, 10)
     stored = []

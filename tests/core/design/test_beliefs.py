@@ -183,43 +183,6 @@ def test_given_what_is_known_value_and_variance_are_exactly_unbiased(method, mea
 
 
 @pytest.mark.parametrize("method", LEVELLED)
-def test_everything_known_is_a_census_without_a_question(method):
-    random = np.random.default_rng(4)
-    target = target_of(random, DCG())
-    labels = random.integers(0, 3, 10)
-    design = METHODS[method].design(target, random_probs(random, 10, 3), judged=labels)
-    assert design.cost == 0
-    campaign = Campaign(design, 1.0)
-    assert campaign.ask() is None
-    assert campaign.ended == "everything is judged"
-    estimate = campaign.estimate()
-    assert estimate.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12)
-    assert (estimate.std_error, estimate.n_items, estimate.cost, estimate.cautions) == (0, 0, 0, ())
-
-
-def test_known_values_are_known_squares_in_the_variance_between_queries():
-    """S² (1 − Σ p²) = Σ_known p L² + (1 − P_known) · weighted mean of L² over the rest − (R̂² − V̂), by hand."""
-    random = np.random.default_rng(11)
-    target = target_of(random, DCG(), (3,) * 40)
-    pool, labels = target.pool, random.integers(0, 4, 120)
-    known = np.where(pool.item_queries < 15, labels, -1)
-    design = METHODS["random"].design(target, judged=known)
-    campaign = judged_campaign(design, labels, 0.5 * design.cost, rng=2)
-    near, wide = campaign.estimate(), campaign.estimate(scope="population")
-    p, values = pool.query_probs, target.values(labels)
-    level = Campaign(design, 0.99 * design.cost, rng=2).planned[len(campaign.units)].level
-    is_known = ~design.order.is_open | (level * design.order.query_rates >= 1)
-    drawn = [unit.query for unit in campaign.units if not is_known[unit.query]]
-    weights = p[drawn] / np.minimum(1, level * design.order.query_rates[drawn])
-    squares = p[is_known] @ values[is_known] ** 2
-    squares += (1 - p[is_known].sum()) * (weights @ values[drawn] ** 2) / weights.sum()
-    spread = squares - (near.value**2 - near.std_error**2)
-    assert near.value == wide.value
-    assert wide.std_error**2 - near.std_error**2 == pytest.approx(spread / (1 / (p @ p) - 1), rel=1e-9)
-    assert is_known.sum() >= 15
-
-
-@pytest.mark.parametrize("method", LEVELLED)
 def test_equal_lists_and_empty_lists_are_certain(method):
     """Equal down to the cutoff in a comparison, or nothing ranked: no label can change them, so nobody is asked."""
     random = np.random.default_rng(5)
@@ -284,17 +247,3 @@ def test_known_grades_off_the_scale_are_refused(method):
     known[4] = 3
     with pytest.raises(InputError, match="item '3' of query 'q1'"):
         METHODS[method].design(target, random_probs(random, 10, 3), judged=known)
-
-
-def test_what_is_known_shortens_the_interval():
-    """Half of the labels known: the standard error at the same cost is smaller."""
-    random = np.random.default_rng(10)
-    target = target_of(random, DCG(), (4,) * 60)
-    probs = random_probs(random, 240, 4)
-    labels = np.array([random.choice(4, p=row) for row in probs])
-    known = np.where(random.random(240) < 0.5, labels, -1)
-    errors = []
-    for judged in (None, known):
-        design = METHODS["items"].design(target, probs, judged=judged)
-        errors.append(judged_campaign(design, labels, 40.0, rng=1).estimate().std_error)
-    assert 0 < errors[1] < 0.9 * errors[0]

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from each_once import each_once
-from naive import dcg, err, fixed_samples, ndcg, pool_of, random_probs, rankings_of, roots_of, selection_of
+from naive import dcg, err, ndcg, pool_of, random_probs, rankings_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Campaign, InputError, QueryPool, Rankings, Target
 from activeeval.core.design import carried_samples
@@ -269,28 +269,6 @@ def test_new_labels_cost_the_budget_on_average(method, measure, monkeypatch):
     assert (law.probs[0][~is_listed] > 0).any()
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_label_that_counts_only_below_tonights_own_threshold_needs_more_new_ones(seed):
-    """For the variance of what goes on counting: Σ c (T r − M)⁺ at the T at which Σ e² (1/(T r) − 1) is as small."""
-    nights = nights_of(seed, lengths=(4, 3, 3))
-    designs = [nights.design("items_plain", "dcg", night) for night in (0, 1)]
-    nothing = EarlierLabels.nothing(nights.pool.n_items)
-    before = going_on(designs[0], nothing, 4.0)[1]
-    budget = 0.8
-    held = going_on(designs[1], replace(nothing, probs=before), budget)[1]
-    order, e = designs[1].order, nights.residuals(1)
-    places = order.place_rates > 0
-    items, rates, costs = order.items[places], order.place_rates[places], order.costs[places]
-
-    def variance(probs):
-        return (e[items] ** 2 * (1 / probs - 1)).sum()
-
-    thresholds = np.geomspace(1e-3, 1e4, 20_000)
-    enough = next(t for t in thresholds if variance(np.minimum(1, t * rates)) <= variance(held[items]))
-    needed = (costs * np.maximum(np.minimum(1, enough * rates) - before[items], 0)).sum()
-    assert needed > budget * 1.01
-
-
 def test_where_only_the_threshold_moves_a_second_night_is_the_first_topped_up():
     """The same lists and rates: M after two nights is that of one night at the larger threshold."""
     nights = nights_of(7, lengths=(4, 3))
@@ -299,44 +277,6 @@ def test_where_only_the_threshold_moves_a_second_night_is_the_first_topped_up():
     half = going_on(design, nothing, 1.2)[1]
     twice = going_on(design, replace(nothing, probs=half), 0.8)[1]
     assert twice == pytest.approx(once, rel=1e-9)
-
-
-@pytest.mark.parametrize(("method", "measure"), [("items_plain", "dcg"), ("depth_plain", "err")])
-def test_known_for_certain_with_fresh_numbers_is_unbiased_too(method, measure):
-    """The other way: what was judged is a grade with probability 1 on the next night, all else is drawn afresh."""
-    nights = nights_of(5)
-    first = nights.design(method, measure, 0)
-    mean = total = 0.0
-    for chance, below in fixed_samples(roots_of(first.order), first.order.level_for(1.3)):
-        starts = first.order.offsets.tolist()
-        known = np.full(nights.pool.n_items, -1)
-        items = [first.order.items[starts[q] + k] for q, places in enumerate(below) for k in places]
-        known[items] = nights.grades[items]
-        second = nights.design(method, measure, 1, 0, judged=known)
-        if not (second.order.place_rates > 0).any():
-            value, weight = sure_value(second, nights), 1.0
-        else:
-            value, weight = mean_estimate(second, nights.grades, 0.6)
-        mean, total = mean + chance * value, total + chance * weight
-    assert total == pytest.approx(1, abs=1e-12)
-    assert mean == pytest.approx(nights.truth(measure, 1, 0), abs=1e-10)
-
-
-def sure_value(design, nights):
-    """Return the value of a design of which everything is known."""
-    return float(nights.pool.query_probs @ design.targets[0].values(nights.grades))
-
-
-def mean_estimate(design, grades, budget):
-    """Return the mean of a plain estimate over all samples of a level, and the chances of these."""
-    order, reading, mean, total = design.order, design.readings[0], 0.0, 0.0
-    level = order.level_for(min(budget, order.cost * 0.7))
-    for chance, below in fixed_samples(roots_of(order), level):
-        evidence = evidence_of(design, reading, reading.judge(grades), selection_of(order, below, level))
-        is_read = evidence.values.size or evidence.is_census
-        value = evaluate(evidence).value if is_read else evidence.base + evidence.population[1]
-        mean, total = mean + chance * value, total + chance
-    return mean, total
 
 
 # What is carried

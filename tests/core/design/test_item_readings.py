@@ -11,7 +11,6 @@ import pytest
 from naive import (
     fixed_samples,
     items_value,
-    optimal_rates,
     poisson_variance,
     pool_of,
     random_lists,
@@ -29,7 +28,6 @@ from activeeval.core.design.rates import Variances, pooled
 from activeeval.core.design.stages import ITEMS
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.estimation.effective import value_variance
-from activeeval.core.kernels import rates
 from activeeval.core.pool import key_of
 
 GAINS = [0.5, 1.0, 3.0]  # an item that could not be judged is not one of grade 0
@@ -234,37 +232,6 @@ def test_spreads_are_between_what_one_node_and_what_no_label_leaves(n_nodes):
     for first, last in itertools.pairwise(places.offsets.tolist()):
         own = spread.of_open[first:last]
         assert own.tolist() == sorted(own, reverse=True)
-
-
-def star_case(random):
-    lengths = random.integers(1, 5, 3)
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    variances, costs = random.uniform(0.05, 3, offsets[-1]), random.uniform(0.5, 2, offsets[-1])
-    return offsets, variances, costs, random.uniform(0.2, 3, 3), random.uniform(0.1, 4, 3)
-
-
-@pytest.mark.kernel
-@pytest.mark.parametrize("share", [0.15, 0.5, 0.8])
-@pytest.mark.parametrize("seed", range(6))
-def test_pooled_stars_are_the_numerical_optimum(seed, share):
-    """Minimise Σ A/π + Σ B/a subject to Σ λ_0 π + Σ λ a = Λ and a ≤ π ≤ 1."""
-    offsets, variances, costs, left, overheads = star_case(np.random.default_rng(seed))
-    of_query, of_item = np.empty(3), variances / costs
-    rates.pool_star(offsets, variances, costs, left, overheads, of_query, of_item)
-    both, all_costs = np.concatenate((of_query, of_item)), np.concatenate((overheads, costs))
-    budget = share * all_costs.sum()
-    # as if a query were paid for even where none of its items comes: the water level by halving
-    low, high = 0.0, 1e6
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if all_costs @ np.minimum(1, middle * np.sqrt(both)) < budget else (low, middle)
-    a = np.minimum(1, np.sqrt(both) * low)
-    owners = np.repeat(np.arange(3), np.diff(offsets))
-    assert np.all(a[3:] <= a[owners])
-    total = np.concatenate((left, variances))
-    theirs = optimal_rates(total, all_costs, budget, 3 + np.arange(variances.size), owners)
-    assert (total / a).sum() <= (total / theirs).sum() * (1 + 1e-8)
-    np.testing.assert_allclose(a, theirs, atol=1e-6)
 
 
 @pytest.mark.kernel

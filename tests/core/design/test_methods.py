@@ -257,31 +257,10 @@ def test_minimax_weights_lose_no_more_than_any_others(method, overhead):
         assert losses(own)[k] == pytest.approx(1, rel=0.03)
 
 
-def test_questions_are_of_one_pool():
-    refused("items", "a design is for a Target, or a list of them", targets=[])
-    refused("items", "the targets of one sample must be of one pool", targets=[case()[0], case()[0]])
-    target, probs, _ = case()
-    other = Target(target.measure, target.ranking, case("DCG", compare=True)[0].ranking)
-    for weights in ([1.0], [1.0, -1.0], [math.nan, 1.0], [math.inf, 1.0], [0.0, 0.0]):
-        refused("items", "weights must be 2 finite numbers from 0 on", targets=[target, target], weights=weights)
-    assert other.pool is target.pool
-    assert METHODS["items"].design([target, other], probs).targets == (target, other)
-
-
 @pytest.mark.parametrize("share", [-0.1, 1.1])
 @pytest.mark.parametrize("method", ["active", "items"])
 def test_a_defensive_share_lies_between_none_and_all(method, share):
     refused(method, rf"the defensive share must lie in \[0, 1\], got {share}", defensive_share=share)
-
-
-@pytest.mark.parametrize("method", LEVELS)
-def test_a_budget_pays_for_the_dearest_unit(method):
-    target, probs, _ = case()
-    dearest = METHODS[method].design(target, probs).order.dearest_units.max()
-    refused(method, "is below the cost of the most expensive unit", BudgetError, budget=0.99 * dearest)
-    blocks = METHODS[method].design(target, probs, budget=3 * dearest).blocks
-    assert blocks == pytest.approx([1.5 * dearest, 2.25 * dearest, 3 * dearest])  # a quarter would not pay for it
-    refused(method, "has a hard budget: an expected one is for draws", budget=3 * dearest, expected=True)
 
 
 # The paper's draws

@@ -58,24 +58,6 @@ def test_one_target_in_a_list_is_the_target_and_twice_the_same_is_once(method):
     assert single.order.query_rates.tolist() == alone.order.query_rates.tolist()
 
 
-@pytest.mark.parametrize("method", ["whole", "depth", "items"])
-def test_scales_of_targets_do_not_matter_where_all_are_to_lose_alike(method):
-    """Gains a hundred times as large: the same joint design, as ω = 1/V; with weights of one's own another."""
-    _, one, other, probs = lists_of(1, (3, 2, 4, 3, 2))
-    discounts = [1.0, 0.6, 0.4, 0.2]
-    small, large = (Target(Additive([0, k, 3 * k], discounts), other) for k in (1, 100))
-    first = Target(DCG([0, 1, 2]), one)
-
-    def roots(second, weights=None):
-        order = METHODS[method].design([first, second], probs, weights=weights).order
-        found = np.zeros(one.pool.n_items)
-        found[order.items] = order.place_rates
-        return found / found.max()
-
-    assert roots(small) == pytest.approx(roots(large), rel=1e-5)
-    assert not np.allclose(roots(small, [1, 1]), roots(large, [1, 1]), rtol=0.01)
-
-
 def test_items_of_several_targets_come_by_what_all_vary_by_together():
     """Without overhead, a ∝ p sqrt(Σ ω c² Var[g] / λ) of every item, above the floors; independent grades."""
     _, one, other, probs = lists_of(2, (3, 2, 4))
@@ -182,29 +164,6 @@ def test_every_reading_of_an_order_is_exactly_unbiased(method, made_for, read_fo
         assert mean == pytest.approx(pool.query_probs @ target.values(labels), abs=1e-10)
         assert estimated == pytest.approx(variance, abs=1e-10)
         assert variance > 1e-8
-
-
-def test_a_campaign_is_read_for_any_target_it_reaches():
-    """The reading of a joint design is that of a repetition; at a census every one is exact."""
-    random, one, other, probs = lists_of(7, (5,) * 30, query_costs=np.ones(30))
-    labels = random.integers(0, 3, 150)
-    targets = [Target(DCG(), one), Target(DCG(), other)]
-    extra = [Target(Precision(3), other), Target(DCG(), one, other), Target(RBP(), one)]
-    design = METHODS["items"].design(targets, probs, budget=60)
-    campaign = Campaign(design, rng=8)
-    for unit in iter(campaign.ask, None):
-        campaign.tell(unit, labels[list(unit.items)].tolist())
-    assert campaign.estimate() == campaign.estimate(targets[0])
-    assert design.reading(targets[1]) is design.readings[1]
-    values = {target: campaign.estimate(target).value for target in targets + extra}
-    assert len(set(values.values())) == 5
-    census = Campaign(design, design.cost)
-    for unit in iter(census.ask, None):
-        census.tell(unit, labels[list(unit.items)].tolist())
-    for target in targets + extra:
-        found = census.estimate(target)
-        assert found.value == pytest.approx(one.pool.query_probs @ target.values(labels), rel=1e-12)
-        assert found.std_error == 0
 
 
 def test_what_an_order_cannot_judge_is_out_of_its_reach():

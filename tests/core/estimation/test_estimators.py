@@ -13,27 +13,10 @@ from each_once import each_once
 from naive import pool_of, rankings_of
 from naive_estimates import degrees, linear, n_regressors, normal_matrix, press, regression, selections
 
-from activeeval import (
-    AP,
-    DCG,
-    ERR,
-    METHODS,
-    NDCG,
-    Additive,
-    Campaign,
-    Estimate,
-    InputError,
-    Rankings,
-    Recall,
-    StateError,
-    Success,
-    Target,
-    parse_measure,
-)
+from activeeval import DCG, ERR, METHODS, Additive, Estimate, InputError, Rankings, StateError, Target, parse_measure
 from activeeval.core.estimation import Evidence, estimate, evaluate, evidence_of
 from activeeval.core.estimation.estimators import population_variance
 from activeeval.core.estimation.evidence import ReplacementEvidence
-from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.kernels import estimates
 from activeeval.core.results import Caution
 from activeeval.core.simulation import replicate
@@ -316,45 +299,6 @@ def small(measure, compare, known, overhead=1.0):
     return target, model | {"judged": judged}, labels
 
 
-ENUMERATED = {
-    "whole": [ERR(2), NDCG(), Recall(1)],
-    "random": [ERR(2, cutoff=1)],
-    "depth_plain": [ERR(2), NDCG([0, 1, 3]), AP(), Recall(1), Success(1)],
-    "items_plain": [Additive([0.5, 1.0, 3.0], [1.0, 0.6, 0.3])],
-}
-
-
-@pytest.mark.kernel
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize(("method", "measure"), [(m, one) for m, each in ENUMERATED.items() for one in each], ids=str)
-def test_value_and_variance_are_unbiased_over_all_samples_of_a_level(method, measure, compare, known):
-    """Also where queries are certain, nothing open has been judged, and V̂ comes out negative."""
-    # with large overheads all items of a query come with it
-    target, given, labels = small(measure, compare, known, overhead=0.03 if method == "items_plain" else 1.0)
-    design = replace(METHODS[method].design(target, **given), is_fitted=False)
-    truth = float(target.pool.query_probs @ target.values(labels))
-    judge = design.reading().judge(labels)
-    for share in (0.25, 0.6, 0.9):
-        level = design.order.level_for(share * design.cost)
-        total = mean = spread = planned = 0.0
-        for chance, selection in selections(design.order, level):
-            sample = evidence_of(design, design.reading(), judge, selection)
-            if sample.n_queries:
-                found = evaluate(sample)
-                value, variance = found.value, found.plain_variance
-            else:  # nothing below this level: an estimate is refused
-                value, variance = sample.base + sample.population[1], 0.0
-            total += chance
-            mean += chance * value
-            spread += chance * (value - truth) ** 2
-            planned += chance * variance
-        assert total == pytest.approx(1, rel=1e-12)
-        assert mean == pytest.approx(truth, rel=1e-12, abs=1e-14)
-        assert planned == pytest.approx(spread, rel=1e-11, abs=1e-14)
-        assert spread > 0
-
-
 # What a sample says nothing of
 
 
@@ -394,19 +338,6 @@ def test_an_affine_model_is_fitted_without_residuals_and_bounds_nothing():
         assert found.value == pytest.approx(P @ values, rel=1e-7)  # weights of 400 beside 0.1
         assert found.contributions == pytest.approx(np.zeros(len(s)), abs=1e-7)
         assert found.variance == math.inf
-
-
-@pytest.mark.kernel
-def test_a_fit_without_residuals_is_kept_however_far_it_reaches():
-    """For any g it says the same of the sample: the largest |g − 1| is 30 here."""
-    omega, keep, totals, _, _ = seen(np.random.default_rng(2), 8, 2)
-    within, start = np.zeros((8, 6)), omega @ totals[:, 1:]
-    one = regression(omega, keep, totals, within, np.array([start[0], start[1] + 1]), 2)[1]
-    population = np.array([start[0], start[1] + 30 / np.abs(np.array(one) - 1).max()])
-    totals[:, 0] = 3 - 2 * totals[:, 2]
-    found = found_by((omega, keep, totals, within, population), True)
-    assert found[0] == pytest.approx(population @ [3, -2], rel=1e-9)
-    assert found[1] == math.inf
 
 
 @pytest.mark.kernel
@@ -518,14 +449,6 @@ def test_what_is_rounding_beside_the_predictions_is_no_spread_whatever_is_fitted
     assert math.isfinite(found_by((omega, keep, totals, within, population), True)[1])
 
 
-@pytest.mark.kernel
-def test_alike_is_up_to_rounding_and_only_of_fitted_forms():
-    arrays = lowest_everywhere(9)
-    arrays[2][0, 0] += 1e-12
-    assert found_by(arrays, True)[1] == math.inf
-    assert math.isfinite(found_by(arrays, False)[1])
-
-
 # Certain queries
 
 
@@ -622,16 +545,6 @@ def test_cautions_of_an_estimate():
     assert caution == Caution("note", "early", {"share": 0.25})
 
 
-def test_a_sample_of_one_large_residual_is_decided_by_it():
-    random = np.random.default_rng(0)
-    n = 60
-    p, values = np.full(2 * n, 0.5 / n), 0.01 * random.normal(size=2 * n)
-    for outlier, few in ((0.0, False), (5.0, True)):
-        values[3] = outlier
-        sample = sample_of(range(n), np.full(n, 0.5), p=p, values=values, means=np.zeros(2 * n))
-        assert (estimate(sample, "by hand").effective_queries is not None) == few
-
-
 def test_the_largest_weight_counts_queries():
     """A plain random sample has a weight of 1 whatever its size; elsewhere p/π against the mean of those drawn."""
     pool = pool_of([1] * 50)
@@ -649,31 +562,6 @@ def test_the_largest_weight_counts_queries():
 
 
 # The population that the pool is a sample of
-
-
-@pytest.mark.kernel
-def test_everything_known_gives_the_interval_of_score():
-    """As judged in a campaign, and as known beforehand: the interval of all queries' values."""
-    pool = pool_of([2] * 20)
-    target = Target(DCG([0, 1, 3]), rankings_of(pool, [[0, 1]] * 20))
-    labels = np.random.default_rng(1).integers(0, 3, 40)
-    summary = mean_interval(target.values(labels), limits=target.limits(2))
-    probs = np.full((40, 3), 1 / 3)
-    for method in ("random", "whole", "depth", "items", "passive"):
-        campaign = Campaign(METHODS[method].design(target, probs), 41)
-        places = pool.item_positions()
-        campaign.run(lambda q, ids, places=places: [int(labels[places[int(q[1:]), i]]) for i in ids])
-        found = campaign.estimate(scope="population")
-        assert (found.value, found.std_error) == (pytest.approx(summary.mean), pytest.approx(summary.std_error))
-        assert found.degrees_of_freedom == pytest.approx(19)
-        assert found.interval().low == pytest.approx(summary.low)
-        assert campaign.estimate().std_error == 0
-    for method in ("random", "whole", "depth", "items"):
-        campaign = Campaign(METHODS[method].design(target, probs, judged=labels), 1)
-        assert campaign.ask() is None
-        found = campaign.estimate(scope="population")
-        assert (found.value, found.std_error) == (pytest.approx(summary.mean), pytest.approx(summary.std_error))
-        assert (found.n_items, found.cost, campaign.estimate().std_error) == (0, 0, 0)
 
 
 @pytest.mark.kernel

@@ -253,15 +253,3 @@ def test_looks_at_the_ends_of_blocks_miss_no_more_often_than_promised(method):
     assert missed["t"] > 0.09
     assert missed["group-sequential"] <= 0.055 + 2 * 0.0034
     assert missed["group-sequential"] > 0.025  # no wider than need be
-
-
-def test_a_census_of_a_population_has_a_width():
-    """Nothing was left to chance: the queries themselves are a sample."""
-    pool = pool_of([2] * 20)
-    labels = np.random.default_rng(1).integers(0, 3, 40)
-    target = Target(DCG([0, 1, 3]), rankings_of(pool, [[0, 1]] * 20))
-    campaign = Campaign(METHODS["items"].design(target, np.full((40, 3), 1 / 3)), 41)
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, labels[list(unit.items)].tolist())
-    expected = campaign.interval("t", scope="population")
-    assert expected.high > expected.low

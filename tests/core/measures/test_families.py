@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import pytest
 from each_once import each_once
-from hypothesis import given, settings, strategies as st
 from kit import SHARED
 from naive import additive_value, average_precision, cascade_value, dcg, err, ndcg, pool_of, random_lists, rankings_of
 
@@ -256,23 +255,6 @@ def test_versus_is_the_difference_of_two_scores(name):
     other = rankings_of(one.pool, random_lists(np.random.default_rng(8), one.lengths))
     alone = [measure.score(one.pool, one.grades, ranking) for ranking in (one.ranking, other)]
     np.testing.assert_array_equal(measure.score(one.pool, one.grades, one.ranking, other), alone[0] - alone[1])
-
-
-@pytest.mark.kernel
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(
-    grades=st.lists(st.integers(-2, 4), min_size=1, max_size=8),
-    stops=st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=5, max_size=5),
-    c=st.lists(st.floats(-1, 2), min_size=1, max_size=9),
-    cutoff=st.one_of(st.none(), st.integers(1, 9)),
-)
-def test_families_score_as_loops_whatever_the_worths(grades, stops, c, cutoff):
-    pool = pool_of([len(grades)])
-    ranking = rankings_of(pool, [range(len(grades))])
-    order = range(len(grades))
-    ours = [family(stops, c, cutoff).score(pool, grades, ranking)[0] for family in (Additive, Cascade)]
-    expected = [value(grades, stops, c[:cutoff], order) for value in (additive_value, cascade_value)]
-    assert ours == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.kernel

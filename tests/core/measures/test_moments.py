@@ -168,17 +168,6 @@ def test_long_cascade_lists_are_those_of_the_loop_over_pairs_of_ranks(seed):
     assert moments_of(ERR(4), probs, first, second)[:2] == pytest.approx(expected, rel=1e-10, abs=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_certain_stops_and_items_that_never_stop_a_user(seed):
-    random = np.random.default_rng(seed)
-    probs = random_probs(random, 6, 2)
-    probs[random.integers(6)] = [0.0, 1.0]
-    probs[random.integers(6)] = [1.0, 0.0]
-    first, second = random_lists(random, [6, 6], least=4)
-    expected = enumerated_moments(cascade_value, probs, [0, 1], 1 / np.arange(1, 7), first, second)
-    assert moments_of(RR(), probs, first, second)[:2] == pytest.approx(expected, rel=1e-10, abs=1e-15)
-
-
 @each_once(("k", [1, 2, 4, 9]), ("seed", range(3)))
 def test_first_relevant_item_down_to_a_cutoff(seed, k):
     """RR@k and Success@k are cascades that end at the first relevant item: 1/rank and 1 down to the cutoff."""
@@ -354,17 +343,6 @@ def test_a_cutoff_is_the_measure_on_cut_lists(family, case, cutoff):
         np.testing.assert_array_equal(one.second, other.second)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@few
-@given(case=random_case, depth=st.integers(1, 8))
-def test_a_short_discount_vector_is_a_cutoff(family, case, depth):
-    make, _ = FAMILIES[family]
-    c = np.linspace(2, 1, 12)
-    short, cut = case | {"discounts": c[:depth], "cutoff": None}, case | {"discounts": c, "cutoff": depth}
-    np.testing.assert_array_equal(both(short, make).mean, both(cut, make).mean)
-    np.testing.assert_array_equal(both(short, make).second, both(cut, make).second)
-
-
 def test_known_grades_give_the_value_without_spread():
     random = np.random.default_rng(7)
     pool = pool_of([4, 9, 1])
@@ -414,20 +392,6 @@ def test_a_query_factor_is_the_mixture_of_its_nodes(family, data, weights):
         ours = moments_of(measure, nodes, case["first"][0], versus, node_weights=weights)
         assert ours[:2] == pytest.approx(expected, rel=1e-10, abs=1e-14)
         assert ours[2] == pytest.approx(expected[1] - expected[0] ** 2, rel=1e-10, abs=1e-13)
-
-
-@few
-@given(case=random_case)
-def test_one_node_of_weight_one_is_no_node(case):
-    pool = pool_of([len(p) for p in case["probs"]])
-    first, second = rankings_of(pool, case["first"]), rankings_of(pool, case["second"])
-    measure = Cascade(case["worth"], case["discounts"], case["cutoff"])
-    probs = np.concatenate(case["probs"])
-    plain = measure.moments(pool, probs, first, second)
-    node = measure.moments(pool, probs[None], first, second, node_weights=[1.0])
-    np.testing.assert_array_equal(plain.mean, node.mean)
-    np.testing.assert_array_equal(plain.second, node.second)
-    np.testing.assert_array_equal(plain.variance, node.variance)
 
 
 @pytest.mark.kernel

@@ -115,17 +115,6 @@ def test_everything_judged_leaves_nothing_for_the_pool_and_the_choice_of_it_for_
 
 
 @pytest.mark.parametrize("name", ["items", "depth"])
-def test_no_half_width_is_below_the_limit_and_free_queries_lower_it(made, name):
-    planner = planner_of(made, FITTED[name], overhead=4.0)
-    forecasts = [planner.forecasts(METHODS[one])[0] for one in ("passive", "random", "whole", name)]
-    for share in (0.05, 0.2, 0.6):
-        budget = share * forecasts[-1].cost
-        limit = forecasts[-1].least_variance(budget)
-        assert all(limit <= one.at(budget).of_pool * (1 + 1e-9) for one in forecasts)
-        assert forecasts[-1].spending.plan.without_overhead().least(budget) < limit
-
-
-@pytest.mark.parametrize("name", ["items", "depth"])
 def test_a_plan_without_overhead_is_that_of_a_pool_without(made, name):
     costly, free = (planner_of(made, FITTED[name], overhead=x).forecasts(METHODS[name])[0] for x in (4.0, 0.0))
     for share in (0.1, 0.5, 0.9):
@@ -350,15 +339,6 @@ def test_the_scale_is_drawn_to_what_is_usual_where_held_out_queries_are_few():
     for wrong in ({"value": 0.0}, {"spread": -1.0}):
         with pytest.raises(InputError, match="a scale must be positive, its spread not negative"):
             Scale(**wrong)
-
-
-def test_a_planner_takes_a_scale_and_its_spread(made):
-    plain = planner_of(made, DCG(cutoff=10))
-    doubtful = replace(plain, scale=Scale(value=1.5, spread=0.3))
-    first, second = (one.forecasts(METHODS["items"])[0].at(100) for one in (plain, doubtful))
-    assert second.of_pool == pytest.approx(1.5 * first.of_pool)
-    assert second.half_width() == pytest.approx(math.sqrt(1.5) * first.half_width(), rel=0.01)
-    assert np.divide(*second.half_widths()[::-1]) > np.divide(*first.half_widths()[::-1])
 
 
 def pilot_of(planner, name, budget, labels, seed, design=None):

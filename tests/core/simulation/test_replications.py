@@ -124,18 +124,6 @@ def test_draws_of_every_query_are_the_campaigns_census_bit_for_bit():
             assert_is(campaign.estimate(), run, r, 0)
 
 
-@pytest.mark.kernel
-def test_a_repetition_may_use_its_budget_up_to_the_last_unit_as_a_campaign_may():
-    pool = pool_of([2] * 6)
-    target, grades = Target(DCG(), rankings_of(pool, [[0, 1]] * 6)), np.arange(12) % 3
-    for method in ("passive", "random"):
-        design = METHODS[method].design(target)
-        run = replicate(design, grades, [2, 4, 6], 5, rng=0)
-        assert run.spent.tolist() == [[2, 4, 6]] * 5
-        for r, seed in enumerate(repetition_seeds(0, 5)):
-            assert_is(judge(Campaign(design, 4, rng=seed), grades).estimate(), run, r, 1)
-
-
 @pytest.mark.parametrize("method", ["passive", "random"])
 def test_a_budget_pays_for_what_only_rounding_adds_up_to_more(method):
     """Costs of the first five queries summed up in another order, which moves the last bit of the sum."""
@@ -179,26 +167,6 @@ def test_a_seed_sequence_gives_the_same_answer_each_time():
     assert [seed.generate_state(2).tolist() for seed in repetition_seeds(seeds, 3)] == first
     assert [seed.generate_state(2).tolist() for seed in repetition_seeds(3, 3)] == first
     assert len({tuple(state) for state in first}) == 3
-
-
-def test_rows_in_another_order_make_the_same_repetitions():
-    target, model, labels = case("DCG", False)
-    pool, order = target.pool, np.random.default_rng(0).permutation(24)
-    moved, items = pool.subset(order)
-    lists = [
-        (
-            target.ranking.items[target.ranking.offsets[q] : target.ranking.offsets[q + 1]] - pool.query_offsets[q]
-        ).tolist()
-        for q in order
-    ]
-    other = Target(target.measure, rankings_of(moved, lists))
-    for method in ("passive", "random", "depth", "items"):
-        one = METHODS[method].design(target, **model)
-        two = METHODS[method].design(other, model["grade_probs"][:, items], node_weights=model["node_weights"])
-        runs = [replicate(d, y, budgets_of(one)[:2], 5, rng=1) for d, y in ((one, labels), (two, labels[items]))]
-        np.testing.assert_array_equal(runs[0].n_items, runs[1].n_items)
-        np.testing.assert_allclose(runs[0].values, runs[1].values, rtol=1e-9)
-        np.testing.assert_allclose(runs[0].spent, runs[1].spent, rtol=1e-12)
 
 
 def test_certain_queries_alone_are_a_repetition_without_an_interval():
