@@ -51,30 +51,34 @@ def label_sets(n_items):
     return [np.array(each) for each in (*fixed, *random.integers(0, 3, (9, n_items)).tolist())]
 
 
+def assert_unbiased(followed, labels, level):
+    """Check E[L̃] = L and E[h] = 0 to 1e-12 over all depths of each query alone, dead places too."""
+    order = followed.order
+    for reading in followed.readings:
+        judge, values = reading.judge(labels), reading.target.values(labels)
+        for q in np.flatnonzero(reading.query_probs).tolist():
+            query, mean, control = roots_of(order)[q], 0.0, 0.0
+            for (below, at), chance in query_law(query, level).items():
+                if below and not at:
+                    shown = judge.totals(selection_of(order, [below, ()] if q == 0 else [(), below], level)).totals[0]
+                    mean += chance * (shown[0] - reading.predictions[q])
+                    control += chance * shown[3]
+            pi = min(1.0, level * query.root)
+            assert reading.predictions[q] + mean / pi == pytest.approx(values[q], rel=1e-12, abs=1e-12)
+            assert control / pi == pytest.approx(0, abs=1e-12)
+
+
 @pytest.mark.parametrize(("compare", "kind"), [(False, "sure"), (True, "wrong")])
 @pytest.mark.parametrize("name", MEASURES)
 def test_no_model_biases_the_estimate_at_a_level_nor_its_control(name, compare, kind):
-    """All depths of all queries, dead places too: E[L̃] = L to 1e-12, and E[h] = 0, at several levels and looks."""
+    """At several levels, whenever labels are looked at."""
     for looks in LOOKS[:3]:
         design = design_of(MEASURES[name], compare, kind, looks)
         for labels in label_sets(design.pool.n_items):
             followed = design.followed(labels)
-            (reading,), order = followed.readings, followed.order
-            judge, values = reading.judge(labels), design.target.values(labels)
-            for level in (0.8 / order.query_rates.max(), 1.7 / order.query_rates.min()):
-                for q, query in enumerate(roots_of(order)):
-                    mean = control = 0.0
-                    for (below, at), chance in query_law(query, level).items():
-                        if at or not below:
-                            continue
-                        parts = [(), ()]
-                        parts[q] = below
-                        shown = judge.totals(selection_of(order, parts, level)).totals[0]
-                        mean += chance * (shown[0] - reading.predictions[q])
-                        control += chance * shown[3]
-                    pi = min(1.0, level * query.root)
-                    assert reading.predictions[q] + mean / pi == pytest.approx(values[q], rel=1e-12, abs=1e-12)
-                    assert control / pi == pytest.approx(0, abs=1e-12)
+            rates = followed.order.query_rates
+            for level in (0.8 / rates.max(), 1.7 / rates.min()):
+                assert_unbiased(followed, labels, level)
 
 
 @pytest.mark.kernel
@@ -84,17 +88,7 @@ def test_labels_on_which_judges_differ_bias_nothing_either(name):
     for labels in label_sets(7):
         soft = SoftLabels(labels, np.array([1, 4]), np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 1.0]]))
         followed = design.followed(soft)
-        (reading,), order = followed.readings, followed.order
-        judge, values = reading.judge(soft), design.target.values(soft)
-        level = 1.1 / order.query_rates.max()
-        for q, query in enumerate(roots_of(order)):
-            mean = 0.0
-            for (below, at), chance in query_law(query, level).items():
-                if below and not at:
-                    shown = judge.totals(selection_of(order, [below, ()] if q == 0 else [(), below], level))
-                    mean += chance * (shown.totals[0, 0] - reading.predictions[q])
-            pi = min(1.0, level * query.root)
-            assert reading.predictions[q] + mean / pi == pytest.approx(values[q], rel=1e-12, abs=1e-12)
+        assert_unbiased(followed, soft, 1.1 / followed.order.query_rates.max())
 
 
 @pytest.mark.kernel
@@ -126,19 +120,7 @@ def test_several_questions_of_one_sample_are_all_unbiased(names):
     design = METHODS["depth_plain"].looking("each").design(targets, probs_of("wrong", random, 7))
     for labels in label_sets(7):
         followed = design.followed(labels)
-        order, level = followed.order, 1.1 / followed.order.query_rates.max()
-        for reading in followed.readings:
-            judge, values = reading.judge(labels), reading.target.values(labels)
-            for q, query in enumerate(roots_of(order)):
-                if not reading.query_probs[q]:
-                    continue
-                mean = 0.0
-                for (below, at), chance in query_law(query, level).items():
-                    if below and not at:
-                        shown = judge.totals(selection_of(order, [below, ()] if q == 0 else [(), below], level))
-                        mean += chance * (shown.totals[0, 0] - reading.predictions[q])
-                pi = min(1.0, level * query.root)
-                assert reading.predictions[q] + mean / pi == pytest.approx(values[q], rel=1e-12, abs=1e-12)
+        assert_unbiased(followed, labels, 1.1 / followed.order.query_rates.max())
 
 
 @pytest.mark.parametrize("name", ["cascade", "nDCG@2", "RR(rel=2)@2", "AP@2"])
