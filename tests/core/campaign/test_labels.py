@@ -230,17 +230,6 @@ def test_the_sample_is_the_same_and_answers_other_questions_too(method):
     assert campaign.estimate().cautions == campaign.estimate(design.targets[0]).cautions
 
 
-def test_mean_gains_are_unbiased_in_the_mean_over_samples():
-    """A two-sided z test at 4 standard errors: false alarm 6e-5."""
-    one, other, probs, ann, bob = case_of(5, compare=True)
-    design = METHODS["items_plain"].design(Target(DCG(), one, other), probs, budget=35)
-    truth = (
-        mean_values("exp", Target(DCG(), one), ann, bob) - mean_values("exp", Target(DCG(), other), ann, bob)
-    ).mean()
-    values = np.array([read(design, {"a": ann, "b": bob}, rng=seed).estimate().value for seed in range(120)])
-    assert abs(values.mean() - truth) < 4 * values.std(ddof=1) / np.sqrt(values.size)
-
-
 def test_a_measure_without_gains_between_is_refused():
     one, _, probs, ann, bob = case_of(6)
     design = METHODS["depth"].design(Target(AP(), one), probs, budget=40)

@@ -58,21 +58,6 @@ def estimate_of(value, std_error, df=19.0):
 # The law of predictable weights
 
 
-def test_weights_from_the_same_round_bias_the_mean_and_planned_ones_do_not():
-    """Two rounds of 20 values of mean 1, exponential; 4,000 repetitions, one false alarm in 16,000 (four errors)."""
-    random, by_own, planned = np.random.default_rng(0), [], []
-    for _ in range(4000):
-        draws = random.exponential(size=(2, 20))
-        two = [estimate_of(own.mean(), own.std(ddof=1) / math.sqrt(20)) for own in draws]
-        precision = np.array([one.std_error**-2 for one in two])
-        by_own.append(combined(two, precision / precision.sum()).value)
-        planned.append(combined(two, [0.5, 0.5]).value)
-    error = np.std(planned) / math.sqrt(4000)
-    assert abs(np.mean(planned) - 1) < 4 * error
-    assert np.mean(by_own) < 1 - 8 * error
-    assert np.mean(by_own) == pytest.approx(0.956, abs=0.03)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "measure"), [("items_plain", None), ("depth_plain", ERR(2))])
 def test_rounds_of_which_one_learns_from_the_other_are_unbiased_and_their_variances_add_up(method, measure):

@@ -11,10 +11,9 @@ from each_once import each_once
 from naive import fixed_samples, over_thresholds, pool_of, prefix_value, query_law, rankings_of, roots_of, selection_of
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Campaign, Cascade, InputError, Recall, Success, Target
-from activeeval.core.design import Levels
 from activeeval.core.design.histories import LOOKS
 from activeeval.core.design.unresolved_variance import wanted_of
-from activeeval.core.estimation import evaluate, evidence_of
+from activeeval.core.estimation import evidence_of
 from activeeval.core.measures import SoftLabels
 from activeeval.core.simulation import replicate
 
@@ -203,50 +202,6 @@ def test_a_place_has_its_rate_from_the_labels_before_it_alone():
             np.testing.assert_array_equal(seen.place_rates[is_next], whole[is_next])
             behind = ~is_next & ~seen.dead
             assert not seen.place_rates[behind].any()
-
-
-@each_once(("looks", ["each", "3"]), ("measure", [NDCG("exp", cutoff=2), ERR(2), RR(1, 3), AP()]))
-def test_a_sample_judged_place_by_place_is_the_repetition_with_its_key(measure, looks):
-    """The lowest place whose label is not there is judged until one cannot be paid: same level, same estimate, bit for
-    bit, though the labels behind are not known.
-    """
-    random = np.random.default_rng(5)
-    lengths = random.integers(2, 7, 15).tolist()
-    pool = pool_of(lengths, query_costs=np.full(15, 0.5))
-    target = Target(measure, rankings_of(pool, [random.permutation(n).tolist() for n in lengths]))
-    labels = random.integers(0, 3, pool.n_items)
-    design = METHODS["depth"].looking(looks).design(target, random.dirichlet(np.ones(3), pool.n_items))
-    whole = design.followed(labels)
-    budget = 0.6 * whole.order.cost
-    for key in np.arange(12, dtype=np.uint64):
-        queue = Levels().queue(whole.order, key, budget)
-        expected = queue.selection(int(queue.paid(np.array([budget]))[0]))
-        hidden, depths, spent = np.full(pool.n_items, -1), np.zeros(15, dtype=int), 0.0
-        while True:
-            seen = design.followed(hidden, depths)
-            come = Levels().below(seen.order, key, math.inf)
-            waits = (
-                ~seen.order.dead[come.places] & (_numbers(seen.order) >= depths[seen.order.place_queries])[come.places]
-            )
-            place = int(come.places[waits][np.argmin(come.place_levels[waits])])
-            level = float(come.place_levels[waits].min())
-            q = int(seen.order.place_queries[place])
-            cost = seen.order.costs[place] + (seen.order.overheads[q] if depths[q] == 0 else 0.0)
-            if spent + cost > budget:
-                break
-            spent += cost
-            hidden[seen.order.items[place]] = labels[seen.order.items[place]]
-            depths[q] += 1
-        assert level == expected.level
-        below = come.places[come.place_levels < level]
-        np.testing.assert_array_equal(below, expected.places)
-        results = [
-            evaluate(evidence_of(of, of.readings[0], of.readings[0].judge(known), expected))
-            for of, known in ((whole, labels), (seen, hidden))
-        ]
-        assert results[0].value == results[1].value
-        assert results[0].variance == results[1].variance
-        assert results[0].degrees_of_freedom == results[1].degrees_of_freedom
 
 
 def _numbers(order):

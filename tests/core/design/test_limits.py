@@ -131,28 +131,6 @@ def test_without_least_probabilities_a_design_is_its_own_limit():
     assert plan.excess(0.5 * plan.order.cost) == pytest.approx(1, abs=1e-5)
 
 
-def test_what_is_judged_whole_at_a_higher_price_leaves_more():
-    target, model = question("DCG", 2.0)
-    plan = RatePlan.of(METHODS["items"].design(target, **model))
-    budgets = [share * plan.order.cost for share in (0.1, 0.3, 0.6, 0.99)]
-    left = [plan.least(budget) for budget in budgets]
-    assert left == sorted(left, reverse=True)
-    assert plan.least(plan.order.cost) == plan.at_budget(plan.order.cost) == 0
-    assert plan.excess(plan.order.cost) == 1
-
-
-def test_with_ten_items_and_an_overhead_of_five_the_limit_is_of_visits():
-    """Of equal queries, worth the same at all ranks, no more than (5 + 10) / (5 + 1) as many can be visited."""
-    n_queries, probs = 200, np.full((2000, 2), 0.5)
-    offsets = np.arange(0, 2001, 10)
-    pool = QueryPool(np.arange(n_queries), offsets, query_costs=np.full(n_queries, 5.0))
-    target = Target(parse_measure("P@10").bound_to(1), Rankings.from_scores(pool, np.tile(np.arange(10.0), n_queries)))
-    plan = RatePlan.of(METHODS["items"].design(target, probs))
-    budget = 0.1 * plan.order.cost
-    whole = RatePlan.of(METHODS["whole"].design(target, probs))
-    assert 1 <= whole.least(budget) / plan.least(budget) <= 15 / 6
-
-
 def test_a_limit_is_never_below_what_is_reached():
     labels = np.random.default_rng(3).integers(0, 3, sum(SIZES) * 10)
     for measure, name in (("DCG@3", "items"), ("ERR", "depth")):

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from naive import pool_of, rankings_of
 
-from activeeval import DCG, METHODS, NDCG, Additive, Campaign, Estimate, QueryPool, Rankings, Target
+from activeeval import METHODS, NDCG, Additive, Campaign, Estimate, QueryPool, Rankings, Target
 from activeeval.cli.output import say_sizes
 from activeeval.core.estimation import effective, effective_sample_size, evaluate, evidence_of
 from activeeval.core.estimation.effective import value_variance
@@ -115,20 +114,6 @@ def test_by_items_known_grades_and_certain_queries_count_with_what_they_are(whol
     assert value_variance(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
 
 
-def test_queries_of_equal_weight_are_worth_their_own_variance():
-    """Queries judged whole with one π: Ŝ² is their variance, n what that is over V̂, as in any textbook."""
-    pool = pool_of([3] * 60)
-    random = np.random.default_rng(0)
-    design = METHODS["random"].design(Target(DCG(), rankings_of(pool, [[0, 1, 2]] * 60)), max_grade=2)
-    grades = random.integers(0, 3, pool.n_items)
-    sample, reading, selection = taken(design, grades, 90.0)
-    assert len(set(sample.inclusion_probs.tolist())) == 1
-    result = evaluate(sample)
-    mean = sample.values.mean()
-    expected = ((sample.values - mean) ** 2).mean() + (mean - result.value) ** 2 + result.plain_variance
-    assert value_variance(sample, result, reading, selection).value == pytest.approx(expected, rel=1e-9)
-
-
 # Laws
 
 
@@ -148,13 +133,6 @@ def test_more_judgments_are_worth_more(whole, method):
     few, many = (judged(design, grades, share * design.cost)[1].effective_sample_size for share in (0.25, 0.6))
     assert few < many
     assert few > 0.25 * 300  # a design that did no better than judging that share of queries whole is broken
-
-
-@pytest.mark.parametrize("method", ["items", "depth"])
-def test_the_scope_of_the_interval_does_not_matter(whole, method):
-    design, grades = design_of(method, whole)
-    campaign, found = judged(design, grades, 0.4 * design.cost)
-    assert campaign.estimate(scope="population").effective_sample_size == found.effective_sample_size
 
 
 # Absent

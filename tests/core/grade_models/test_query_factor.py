@@ -19,7 +19,7 @@ from activeeval.core.grade_models import (
     cross_fitted_probs,
     expected_grade,
 )
-from activeeval.core.grade_models.query_factor import SMOOTHING, _Terms
+from activeeval.core.grade_models.query_factor import SMOOTHING
 
 FACTOR = QueryFactor(sigma=1.3, slope=0.8, shift=0.4)
 
@@ -163,17 +163,6 @@ def test_fit_is_the_maximum_that_a_search_without_gradient_finds(labelled):
     np.testing.assert_allclose([fitted.sigma, fitted.slope, fitted.shift], [abs(sigma), slope, shift], atol=2e-4)
 
 
-def test_gradient_is_that_of_finite_differences(labelled):
-    terms = _Terms.of(*labelled)
-    nodes, weights = QueryFactor(1.0).nodes, QueryFactor(1.0).node_weights
-    at = np.array([1.2, 0.7, 0.9])
-    steps = 1e-6 * np.eye(3)
-    rise = [
-        terms.log_likelihood(at + h, nodes, weights)[0] - terms.log_likelihood(at - h, nodes, weights)[0] for h in steps
-    ]
-    np.testing.assert_allclose(terms.log_likelihood(at, nodes, weights)[1], np.array(rise) / 2e-6, rtol=1e-6)
-
-
 def test_queries_that_are_too_alike_give_exactly_no_factor():
     probs = np.tile([0.5, 0.5], (80, 1))
     fitted = QueryFactor.fit(probs, np.arange(80) % 2, np.arange(80) // 4)
@@ -309,13 +298,16 @@ def test_folds_are_even_and_few_queries_make_fewer(items):
     assert sizes == [20, 20, 20]
 
 
-def test_bad_folds_are_named(items):
-    X, y = items(60, 1)
-    with pytest.raises(InputError, match="belong to 1 queries, a query factor needs at least two"):
-        cross_fitted_probs(UniformGradeModel(), X, y, np.zeros(60))
-    with pytest.raises(InputError, match="n_folds must be a whole number of at least 2, got 1"):
-        cross_fitted_probs(UniformGradeModel(), X, y, np.arange(60), n_folds=1)
-    with pytest.raises(InputError, match=r"only grade \d occurs"):
-        cross_fitted_probs(OrderedLogitModel(), X, np.arange(60) // 30, np.arange(60) // 30, rng=0)
-    with pytest.raises(InputError, match="query of each of the 60 rows"):
-        cross_fitted_probs(UniformGradeModel(), X, y, np.arange(30))
+@pytest.mark.parametrize(
+    ("queries", "n_folds", "problem"),
+    [
+        (np.zeros(60), 5, "belong to 1 queries, a query factor needs at least two"),
+        (np.arange(60), 1, "n_folds must be a whole number of at least 2, got 1"),
+        (np.arange(30), 5, "query of each of the 60 rows"),
+        (np.arange(60) // 30, 5, r"only grade \d occurs"),
+    ],
+)
+def test_bad_folds_are_named(queries, n_folds, problem, items):
+    X, _ = items(60, 1)
+    with pytest.raises(InputError, match=problem):
+        cross_fitted_probs(OrderedLogitModel(), X, np.arange(60) // 30, queries, n_folds=n_folds, rng=0)

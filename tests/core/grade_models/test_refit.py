@@ -102,16 +102,6 @@ def test_what_was_learned_is_counted_by_hand():
         assert after[z] == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_query_s_own_labels_teach_nothing_of_it():
-    target, probs, labels = case(n_queries=12)
-    refit, owners = ValueRefit.of(target.pool, probs), target.pool.item_queries
-    items = np.arange(target.pool.n_items)
-    for q in range(12):
-        turned = np.where(owners == q, 2 - labels, labels)
-        own = owners == q
-        assert np.array_equal(learned(refit, items, turned)[own], learned(refit, items, labels)[own])
-
-
 def test_probabilities_of_many_kinds_come_in_ten_bins_and_keep_their_differences():
     random = np.random.default_rng(5)
     pool = pool_of([10] * 30)
@@ -251,15 +241,6 @@ def test_trust_is_that_of_bayes_by_hand(has_known):
         for part, share in enumerate(MACHINE_SHARES):
             expected[part * n : (part + 1) * n] *= trust[part] / share
         assert after.weights[q] == pytest.approx(expected / expected.sum(), rel=1e-9)
-
-
-def test_a_query_s_own_labels_say_nothing_of_trust_in_it():
-    target, beliefs, labels = doubted()
-    items, owners = np.arange(target.pool.n_items), target.pool.item_queries
-    before = beliefs.trusting(items, labels[items]).weights
-    for q in range(12):
-        turned = np.where(owners == q, 2 - labels, labels)
-        assert np.array_equal(beliefs.trusting(items, turned[items]).weights[q], before[q])
 
 
 def test_grades_that_a_machine_rules_out_leave_weights_as_they_can_be():

@@ -12,7 +12,7 @@ from each_once import each_once
 from naive import PAPER, pool_of, rankings_of
 from simulated_cases import LEVELS, MEASURES, assert_is, assert_same_runs, budgets_of, case, judge, labelled, truth_of
 
-from activeeval import DCG, ERR, METHODS, BudgetError, Campaign, InputError, Target, replicate
+from activeeval import DCG, ERR, METHODS, Campaign, InputError, Target, replicate
 from activeeval.core.design import Replacement
 from activeeval.core.design.replacement import DRAWS_PER_QUERY
 from activeeval.core.estimation import GroupSequential
@@ -359,46 +359,49 @@ def test_the_estimated_variance_is_that_of_the_estimates():
 # The door
 
 
-def test_simulate_needs_passive():
+@pytest.mark.parametrize(
+    ("budgets", "options", "problem"),
+    [
+        *((budgets, {}, "budgets must be distinct and ascending") for budgets in ([], [5, 5], [9, 5], [[5, 9]])),
+        ([60], {"repetitions": 0}, "repetitions must be at least 1, got 0"),
+        ([1, 60], {}, "is below the cost of the most expensive query"),
+        ([0.1], {"expected": True}, "does not pay for one draw"),
+        ([60], {"interval": "group-sequential"}, "draws with replacement support only t intervals of the pool"),
+        ([60], {"scope": "population"}, "draws with replacement support only t intervals of the pool"),
+    ],
+)
+def test_wrong_runs_of_draws_are_refused(budgets, options, problem):
     designs, labels = labelled()
-    with pytest.raises(InputError, match="designs must contain 'passive'"):
-        simulate({"active": designs["active"]}, labels, [60], 10)
+    with pytest.raises(ActiveEvalError, match=problem):
+        replicate(designs["passive"], labels, budgets, **{"repetitions": 10} | options)
 
 
-@pytest.mark.parametrize("budgets", [[], [5, 5], [9, 5], [[5, 9]]])
-def test_budgets_ascend(budgets):
+@pytest.mark.parametrize(
+    ("budgets", "options", "problem"),
+    [
+        ([60], {"expected": True}, "'random' has a hard budget: an expected one is for draws with replacement"),
+        ([1, 60], {}, "is below the cost of the most expensive unit"),
+        ([60], {"scope": "world"}, "scope must be one of pool, population, got 'world'"),
+        ([60], {"interval": "betting"}, "unknown interval 'betting'"),
+    ],
+)
+def test_wrong_runs_of_levels_are_refused(budgets, options, problem):
     designs, labels = labelled()
-    with pytest.raises(InputError, match="budgets must be distinct and ascending"):
-        replicate(designs["passive"], labels, budgets, 10)
+    with pytest.raises(ActiveEvalError, match=problem):
+        replicate(METHODS["random"].design(designs["passive"].target), labels, budgets, 10, **options)
 
 
-def test_wrong_runs_are_refused():
+def test_what_does_not_belong_to_a_run_is_refused():
     designs, labels = labelled()
     passive = designs["passive"]
-    with pytest.raises(InputError, match="repetitions must be at least 1, got 0"):
-        replicate(passive, labels, [60], 0)
-    with pytest.raises(BudgetError, match="is below the cost of the most expensive query"):
-        replicate(passive, labels, [1, 60], 10)
-    with pytest.raises(BudgetError, match="does not pay for one draw"):
-        replicate(passive, labels, [0.1], 10, expected=True)
+    with pytest.raises(InputError, match="designs must contain 'passive'"):
+        simulate({"active": designs["active"]}, labels, [60], 10)
     with pytest.raises(InputError, match="is above the measure's largest, 4"):
         replicate(passive, labels + 4, [60], 10)
-    for choice in ({"interval": "group-sequential"}, {"scope": "population"}):
-        with pytest.raises(InputError, match="draws with replacement support only t intervals of the pool"):
-            replicate(passive, labels, [60], 10, **choice)
-    levels = METHODS["random"].design(passive.target)
-    with pytest.raises(InputError, match="'random' has a hard budget: an expected one is for draws with replacement"):
-        replicate(levels, labels, [60], 10, expected=True)
-    with pytest.raises(BudgetError, match="is below the cost of the most expensive unit"):
-        replicate(levels, labels, [1, 60], 10)
-    with pytest.raises(InputError, match="scope must be one of pool, population, got 'world'"):
-        replicate(levels, labels, [60], 10, scope="world")
-    with pytest.raises(InputError, match="unknown interval 'betting'"):
-        replicate(levels, labels, [60], 10, interval="betting")
     renamed = passive.pool.replace(item_ids=[f"other {z}" for z in range(labels.size)])
     for elsewhere in (labelled(1)[0]["passive"].target, Target(ERR(4), rankings_of(renamed, [[0, 1]] * 40))):
         with pytest.raises(InputError, match="the ranking belongs to another pool"):
-            replicate(levels, labels, [60], 10, target=elsewhere)
+            replicate(METHODS["random"].design(passive.target), labels, [60], 10, target=elsewhere)
 
 
 # What a sample cannot tell
