@@ -12,7 +12,7 @@ from each_once import each_once
 from naive import PAPER, pool_of, rankings_of
 from simulated_cases import LEVELS, MEASURES, assert_is, assert_same_runs, budgets_of, case, judge, labelled, truth_of
 
-from activeeval import DCG, ERR, METHODS, Campaign, InputError, Target, replicate
+from activeeval import DCG, ERR, METHODS, ActiveEvalError, Campaign, InputError, Target, replicate
 from activeeval.core.design import Replacement
 from activeeval.core.design.replacement import DRAWS_PER_QUERY
 from activeeval.core.estimation import GroupSequential
