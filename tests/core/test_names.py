@@ -71,7 +71,7 @@ BY = {
     "core/campaign/test_labels.py": ["measures/labels"],
     # planning
     "core/planning/test_planner.py": [
-        *("planning/curves", "planning/forecasts", "planning/goals", "planning/held_out", "planning/pilots"),
+        *("planning/curves", "planning/forecasts", "planning/goals", "planning/held_out"),
         *("planning/plans", "planning/prospects", "planning/rehearsals", "planning/scales", "planning/values"),
     ],
     "core/planning/test_new_labels.py": ["planning/least_budget"],
