@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from core_cases import judge
+from core_cases import judge_all
 from each_once import each_once
 from naive import pool_of, rankings_of
 
@@ -50,7 +50,7 @@ def test_batchs_end_where_one_place_at_a_time_does(measure, looks):
     whole = replicate(design, labels, [KEPT * 120.0], 8, rng=3)
     n_same = 0
     for r, seed in enumerate(repetition_seeds(3, 8)):
-        campaign = judge(Campaign(design, rng=seed, by_batches=True), labels)
+        campaign = judge_all(Campaign(design, rng=seed, by_batches=True), labels)
         assert campaign.spent <= 120.0 * (1 + 1e-9)
         if campaign.n_complete_blocks == len(campaign.design.blocks):
             n_same += 1
@@ -69,7 +69,7 @@ def test_one_place_at_a_time_is_the_repetition(measure, looks):
     design, labels = case_of(measure, looks, compare=True, n=N // 2)
     runs = replicate(design, labels, [60.0], 2, rng=2)
     for r, seed in enumerate(repetition_seeds(2, 2)):
-        campaign = judge(Campaign(design.with_budget(60.0), rng=seed), labels)
+        campaign = judge_all(Campaign(design.with_budget(60.0), rng=seed), labels)
         estimate = campaign.estimate()
         assert (estimate.value, estimate.degrees_of_freedom) == (runs.values[r, 0], runs.degrees_of_freedom[r, 0])
         assert campaign.selection.cost == pytest.approx(runs.spent[r, 0])
@@ -82,7 +82,7 @@ def test_early_blocks_are_repetitions_too():
     blocks = [KEPT * 120.0 * share for share in (0.25, 0.5, 0.75, 1.0)]
     runs = replicate(design, labels, blocks, 4, rng=3)
     for r, seed in enumerate(repetition_seeds(3, 4)):
-        campaign = judge(Campaign(design, rng=seed, by_batches=True), labels)
+        campaign = judge_all(Campaign(design, rng=seed, by_batches=True), labels)
         assert campaign.design.blocks == pytest.approx(blocks)
         spent = [campaign.block_selection(before).cost for before in range(3)]
         assert spent == pytest.approx(runs.spent[r, :3])
@@ -90,7 +90,7 @@ def test_early_blocks_are_repetitions_too():
 
 def test_a_file_and_the_sheets_go_on_as_memory_does():
     design, labels = case_of()
-    memory = judge(Campaign(design, rng=3, by_batches=True), labels)
+    memory = judge_all(Campaign(design, rng=3, by_batches=True), labels)
     campaign, n, is_new = Campaign(design, rng=3, by_batches=True), 0, True
     while is_new:
         campaign, n = kept(campaign), n + 1
@@ -106,7 +106,7 @@ def test_a_file_and_the_sheets_go_on_as_memory_does():
 
 def test_known_grades_cost_nothing_and_are_not_asked():
     design, labels = case_of(known=0.3)
-    campaign = judge(Campaign(design, rng=1, by_batches=True), labels)
+    campaign = judge_all(Campaign(design, rng=1, by_batches=True), labels)
     asked = {item for unit in campaign.planned for item in unit.items}
     assert not asked & set(np.flatnonzero(design.known >= 0).tolist())
     assert math.isfinite(campaign.estimate().value)
@@ -115,7 +115,7 @@ def test_known_grades_cost_nothing_and_are_not_asked():
 def test_a_correction_changes_grades_and_no_rate():
     """Probabilities of then, grades of now: the threshold and the places stay, the value is that of the new grade."""
     design, labels = case_of()
-    campaign = judge(Campaign(design, rng=3, by_batches=True), labels)
+    campaign = judge_all(Campaign(design, rng=3, by_batches=True), labels)
     before, rates = campaign.selection, campaign.paths.rates.copy()
     first = campaign.units[0]
     item = first.items[0]
@@ -135,7 +135,7 @@ def test_a_correction_that_undoes_a_stop_has_the_rest_asked():
     first = campaign.ask()
     labels[first.items[0]] = 2
     campaign.tell(first, [int(labels[item]) for item in first.items])
-    judge(campaign, labels)
+    judge_all(campaign, labels)
     n_asked = sum(unit.query == first.query for unit in campaign.units)
     campaign.judge(first.items[0], 0)
     lowest = campaign._followed
@@ -156,13 +156,13 @@ def corrected_mean(measure, budget):
     design = METHODS["depth_plain"].looking("each").design(target, probs, budget=budget)
     values = []
     for seed in range(3000):
-        campaign = judge(Campaign(design, rng=seed), first)
+        campaign = judge_all(Campaign(design, rng=seed), first)
         for unit in campaign.units:
             for item in unit.items:
                 if now[item] != first[item]:
                     campaign.judge(item, int(now[item]))
         while campaign.go_on():  # a stop that is undone
-            judge(campaign, now, len(campaign.planned) - len(campaign.units))
+            judge_all(campaign, now, len(campaign.planned) - len(campaign.units))
         values.append(campaign.estimate().value)
     return np.array(values), float(pool.query_probs @ target.values(now))
 
@@ -178,7 +178,7 @@ def test_corrections_leave_the_estimate_unbiased():
 def test_what_cannot_be_judged_stands_as_expected_and_is_bounded():
     design, labels = case_of()
     first = Campaign(design, rng=3, by_batches=True).ask()
-    campaign = judge(Campaign(design, rng=3, by_batches=True), labels, cannot=set(first.items))
+    campaign = judge_all(Campaign(design, rng=3, by_batches=True), labels, cannot=set(first.items))
     estimate = campaign.estimate()
     assert estimate.cannot.n_items == len(first.items)
     assert estimate.cannot.low <= estimate.value <= estimate.cannot.high
@@ -186,8 +186,8 @@ def test_what_cannot_be_judged_stands_as_expected_and_is_bounded():
 
 def test_more_budget_goes_on_from_the_same_places():
     design, labels = case_of(looks="1")
-    campaign = judge(Campaign(design, rng=3, by_batches=True), labels)
-    grown = judge(campaign.topped_up(60.0), labels)
+    campaign = judge_all(Campaign(design, rng=3, by_batches=True), labels)
+    grown = judge_all(campaign.topped_up(60.0), labels)
     assert grown.spent <= 180.0 * (1 + 1e-9)
     assert [unit.items for unit in grown.units[: len(campaign.units)]] == [unit.items for unit in campaign.units]
     assert len(grown.units) > len(campaign.units)
@@ -203,7 +203,7 @@ def test_what_waits_is_named():
     campaign = Campaign(design, rng=3, by_batches=True)
     with pytest.raises(StateError, match=r"wait, the first of batch 1, query 'q\d+'"):
         campaign.estimate()
-    judge(campaign, labels, len(campaign.planned))
+    judge_all(campaign, labels, len(campaign.planned))
     with pytest.raises(StateError, match="the labels so far determine the next batch: draw it first"):
         campaign.estimate()
     assert campaign.goes_on
@@ -211,7 +211,7 @@ def test_what_waits_is_named():
 
 def test_another_question_is_refused_and_a_segment_is_read():
     design, labels = case_of()
-    campaign = judge(Campaign(design, rng=3, by_batches=True), labels)
+    campaign = judge_all(Campaign(design, rng=3, by_batches=True), labels)
     with pytest.raises(InputError, match="name it when the sample is drawn"):
         campaign.estimate(Target(ERR(2), design.target.ranking))
     halves = [np.arange(N) < N // 2, np.arange(N) >= N // 2]
@@ -239,7 +239,7 @@ def test_batchs_are_unbiased_at_a_hard_budget(n):
     design = method.design(target, random.dirichlet(np.ones(3), pool.n_items), budget=30.0)
     values = []
     for seed in range(n):
-        campaign = judge(Campaign(design, rng=seed, by_batches=True), labels)
+        campaign = judge_all(Campaign(design, rng=seed, by_batches=True), labels)
         values.append(campaign.estimate().value)
     truth = float(pool.query_probs @ target.values(labels))
     assert abs(np.mean(values) - truth) <= 4 * np.std(values) / math.sqrt(n)
@@ -247,7 +247,7 @@ def test_batchs_are_unbiased_at_a_hard_budget(n):
 
 def test_the_log_alone_makes_the_same_campaign():
     design, labels = case_of(looks="each")
-    campaign = judge(Campaign(design, rng=3), labels)
+    campaign = judge_all(Campaign(design, rng=3), labels)
     again = Campaign.replay(campaign.drawn_design, campaign.log, key=int(campaign.key))
     assert again.estimate() == campaign.estimate()
     assert [unit.items for unit in again.units] == [unit.items for unit in campaign.units]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from core_cases import LEVELLED, figures, judge, labelled_design
+from core_cases import LEVELLED, figures, judge_all, labelled_design
 from each_once import each_once
 from naive import PAPER, pool_of, rankings_of
 
@@ -131,7 +131,7 @@ def test_run_asks_the_judge_for_the_items_of_each_unit():
 
     campaign = Campaign(design, design.cost / 2, rng=3)
     estimate = campaign.run(judged)
-    assert estimate == judge(Campaign(design, design.cost / 2, rng=3), labels).estimate()
+    assert estimate == judge_all(Campaign(design, design.cost / 2, rng=3), labels).estimate()
     assert seen == [(unit.query_id, unit.item_ids) for unit in campaign.units]
 
 
@@ -144,28 +144,28 @@ def test_a_sample_topped_up_is_the_larger_sample_label_by_label(method):
     design, labels = labelled_design(4, method, n_queries=60)
     assert design.cost > 160
     blocks = [40.0, 70.0]
-    small = judge(Campaign(design, 100, rng=5, blocks=blocks), labels)
+    small = judge_all(Campaign(design, 100, rng=5, blocks=blocks), labels)
     first = small.estimate()
     topped = small.topped_up(50)
     assert topped.grades.tolist() == small.grades.tolist()
     assert topped.design.blocks == (40.0, 70.0, 100.0, 150.0)
     assert figures(topped.estimate()) == first
     assert topped.estimate().share == pytest.approx(100 / 150)
-    judge(topped, labels)
-    large = judge(Campaign(design, 150, rng=5, blocks=[*blocks, 100.0]), labels)
+    judge_all(topped, labels)
+    large = judge_all(Campaign(design, 150, rng=5, blocks=[*blocks, 100.0]), labels)
     assert topped.log == (*(e for e in large.log if e.kind != "ended"), large.log[-1])
     assert topped.units == large.units
     assert topped.units[: len(small.units)] == small.units
     assert topped.estimate() == large.estimate()
     assert topped.spent > small.spent
-    plain = judge(Campaign(design, 150, rng=5), labels)
+    plain = judge_all(Campaign(design, 150, rng=5), labels)
     assert plain.estimate() == large.estimate()
     assert [unit.items for unit in plain.units] == [unit.items for unit in large.units]
 
 
 def test_what_a_budget_leaves_over_is_carried_to_the_top_up():
     design, labels = labelled_design(4, "depth", n_queries=60)
-    small = judge(Campaign(design, 60, rng=5), labels)
+    small = judge_all(Campaign(design, 60, rng=5), labels)
     needed = Campaign(design, 70, rng=5).planned[len(small.units)].cost
     assert small.spent + needed > 60
     assert len(small.topped_up(small.spent + needed - 60 + 1e-9).planned) == len(small.units) + 1
@@ -173,7 +173,7 @@ def test_what_a_budget_leaves_over_is_carried_to_the_top_up():
 
 def test_draws_with_replacement_have_one_planned_end():
     design, labels = labelled_design(4, "active")
-    campaign = judge(Campaign(design, design.cost / 2, rng=5), labels)
+    campaign = judge_all(Campaign(design, design.cost / 2, rng=5), labels)
     with pytest.raises(InputError, match="'active' draws with replacement to one planned end: it cannot be topped up"):
         campaign.topped_up(10)
     with pytest.raises(InputError, match="draws with replacement to one planned end"):
@@ -190,7 +190,7 @@ def test_draws_with_replacement_have_one_planned_end():
 @pytest.mark.parametrize("method", PAPER)
 def test_the_papers_draws_are_a_weighted_ratio(method):
     design, labels = labelled_design(5, method)
-    campaign = judge(Campaign(design, 0.5 * design.cost, rng=6), labels)
+    campaign = judge_all(Campaign(design, 0.5 * design.cost, rng=6), labels)
     values = design.target.values(labels)
     drawn, _, _ = design.scheme.draws_of(design.order).run(campaign.key, 0.5 * design.cost)
     w = [design.pool.query_probs[q] / design.scheme.sampling_probs[q] for q in drawn]
@@ -203,7 +203,9 @@ def test_the_papers_draws_are_a_weighted_ratio(method):
     assert (estimate.n_draws, estimate.n_queries) == (drawn.size, len(set(drawn.tolist())))
     assert {unit.query for unit in campaign.units} == set(drawn.tolist())
     with pytest.raises(StateError, match="the first block is not complete"):
-        judge(Campaign(design, 0.5 * design.cost, rng=6), labels, len(campaign.units) - 1).in_strict_order().estimate()
+        judge_all(
+            Campaign(design, 0.5 * design.cost, rng=6), labels, len(campaign.units) - 1
+        ).in_strict_order().estimate()
 
 
 # Telling
@@ -257,8 +259,8 @@ def test_a_unit_of_another_campaign_is_refused():
 def test_a_later_judgment_takes_an_earlier_ones_place_and_what_is_retracted_waits_again():
     design, labels = labelled_design(9, "items")
     budget = 0.5 * design.cost
-    plain = judge(Campaign(design, budget, rng=1), labels)
-    campaign = judge(Campaign(design, budget, rng=1), labels)
+    plain = judge_all(Campaign(design, budget, rng=1), labels)
+    campaign = judge_all(Campaign(design, budget, rng=1), labels)
     item = campaign.units[0].items[0]
     campaign.judge(item, (labels[item] + 1) % 5, judge="ann", at=12)
     assert campaign.estimate().value != plain.estimate().value
@@ -289,7 +291,7 @@ def test_a_later_judgment_takes_an_earlier_ones_place_and_what_is_retracted_wait
 def test_replay_is_the_live_run_bit_for_bit_from_every_beginning(method):
     design, labels = labelled_design(9, method, n_queries=12)
     design = design.with_budget(0.6 * design.cost)
-    live = judge(Campaign(design, rng=11), labels)
+    live = judge_all(Campaign(design, rng=11), labels)
     for n in range(0, len(live.log) + 1, 3):
         resumed = Campaign.replay(design, live.log[:n], rng=11)
         resumed.audit()
@@ -298,7 +300,7 @@ def test_replay_is_the_live_run_bit_for_bit_from_every_beginning(method):
             for item in unit.items:
                 if resumed.grades[item] < 0:
                     resumed.judge(item, int(labels[item]))
-        judge(resumed, labels)
+        judge_all(resumed, labels)
         assert resumed.units == live.units
         assert resumed.estimate() == live.estimate()
     assert same(Campaign.replay(design, live.log, rng=11), live)
@@ -308,7 +310,7 @@ def test_replay_is_the_live_run_bit_for_bit_from_every_beginning(method):
 def test_an_audit_notices_a_log_that_somebody_changed():
     design, labels = labelled_design(9, "items")
     design = design.with_budget(0.4 * design.cost)
-    log = list(judge(Campaign(design, rng=11), labels).log)
+    log = list(judge_all(Campaign(design, rng=11), labels).log)
     places = [k for k, event in enumerate(log) if event.kind == "drawn"]
     third = log[places[3]]
     tampered = {
@@ -344,7 +346,7 @@ def test_an_audit_notices_a_log_that_somebody_changed():
 def test_a_log_that_could_not_have_come_about_is_refused(event, problem):
     design, labels = labelled_design(9, "items")
     design = design.with_budget(0.4 * design.cost)
-    log = judge(Campaign(design, rng=11), labels).log
+    log = judge_all(Campaign(design, rng=11), labels).log
     judged = next(event for event in log if event.kind == "judged")
     with pytest.raises(ActiveEvalError, match=problem):
         Campaign.replay(design, [*log, event(judged, log[0])], rng=11)
@@ -358,7 +360,7 @@ def test_a_sample_on_file_is_the_sample(method):
     arrays = to_arrays(live)
     again = from_arrays(arrays)
     assert again.planned == live.planned
-    assert judge(again, labels).estimate() == judge(live, labels).estimate()
+    assert judge_all(again, labels).estimate() == judge_all(live, labels).estimate()
     for name, array in arrays.items():
         if array.size == 0:
             continue
@@ -408,6 +410,6 @@ def told(campaign, grades):
 )
 def test_words_where_numbers_belong_are_refused_in_a_line(call, problem):
     design, labels = labelled_design(3, "items")
-    campaign = judge(Campaign(design, 2 * design.cost), labels)
+    campaign = judge_all(Campaign(design, 2 * design.cost), labels)
     with pytest.raises(ActiveEvalError, match=problem):
         call(campaign)

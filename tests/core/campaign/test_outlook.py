@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from core_cases import judge, noisy_lists
+from core_cases import judge_all, noisy_lists
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, Campaign, Target
@@ -26,7 +26,7 @@ def campaign_of(made, name, budget, seed):
     target = Target(MEASURES[name], *noisy_lists(made))
     probs = np.full((made.pool.n_items, 5), 0.2)
     beliefs = {"grade_probs": probs} if METHODS[name].stage.needs_model else {"max_grade": 4}
-    return judge(Campaign(METHODS[name].design(target, **beliefs, budget=budget), rng=seed), made.grades)
+    return judge_all(Campaign(METHODS[name].design(target, **beliefs, budget=budget), rng=seed), made.grades)
 
 
 def half_of(interval):
@@ -38,12 +38,12 @@ def half_of(interval):
     "name", ["random", *(pytest.param(name, marks=pytest.mark.slow) for name in ("items", "depth"))]
 )
 def test_a_budget_for_a_half_width_brings_about_it(made, name):
-    """Of 24 samples the median of what came over what was wanted lies in [.85, 1.2].
+    """Of 16 samples the median of what came over what was wanted lies in [.85, 1.2].
 
-    The median of 24 such ratios has a standard error of about .03 (measured spread .12): false alarms below 1e-5.
+    The median of 16 such ratios has a standard error of about .04 (measured spread .12): false alarms below 1e-4.
     """
     ratios = []
-    for seed in range(24):
+    for seed in range(16):
         campaign = campaign_of(made, name, 400, seed)
         first = campaign.estimate()
         wanted = 0.7 * half_of(first.interval())

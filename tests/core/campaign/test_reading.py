@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from core_cases import LEVELLED, figures, judge, labelled_design
+from core_cases import LEVELLED, figures, judge_all, labelled_design
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import DCG, ERR, METHODS, Additive, Campaign, InputError, QueryPool, Rankings, StateError, Target
@@ -26,7 +26,7 @@ def test_a_block_is_read_once_it_is_complete_as_the_sample_of_its_budget(method)
     design, labels = labelled_design(5, method, n_queries=40)
     blocks = [0.2 * design.cost, 0.35 * design.cost]
     campaign = Campaign(design, 0.5 * design.cost, rng=6, blocks=blocks)
-    smaller = [judge(Campaign(design, end, rng=6, blocks=[]), labels) for end in (*blocks, 0.5 * design.cost)]
+    smaller = [judge_all(Campaign(design, end, rng=6, blocks=[]), labels) for end in (*blocks, 0.5 * design.cost)]
     ends = [len(one.units) for one in smaller]
     done = 0
     while (unit := campaign.ask()) is not None:
@@ -50,7 +50,7 @@ def test_the_order_of_judging_inside_a_block_does_not_matter():
     straight, mixed = (Campaign(design, 0.5 * design.cost, rng=6) for _ in range(2))
     units = list(iter(mixed.ask, None))
     assert mixed.waiting == tuple(units)
-    judge(straight, labels)
+    judge_all(straight, labels)
     random = np.random.default_rng(0)
     first = sum(unit.block == 1 for unit in units)
     in_block = random.permutation(first).tolist()
@@ -59,7 +59,7 @@ def test_the_order_of_judging_inside_a_block_does_not_matter():
         with pytest.raises(StateError, match=r"of its \d+ units \d+ wait for grades"):
             mixed.estimate()
     mixed.tell(units[in_block[-1]], labels[list(units[in_block[-1]].items)].tolist())
-    early = judge(Campaign(design, design.with_budget(0.5 * design.cost).blocks[0], rng=6, blocks=[]), labels)
+    early = judge_all(Campaign(design, design.with_budget(0.5 * design.cost).blocks[0], rng=6, blocks=[]), labels)
     assert figures(mixed.estimate()) == early.estimate()
     for k in random.permutation(np.arange(first, len(units))).tolist():
         mixed.tell(units[k], labels[list(units[k].items)].tolist())
@@ -91,7 +91,7 @@ def test_strictly_by_level_the_lowest_waiting_unit_is_a_threshold_too():
         campaign.tell(unit, labels[list(unit.items)].tolist())
         spent += unit.cost
         if spent > design.order.dearest_units.max() and k > 5:
-            own = judge(Campaign(design, spent * (1 + 1e-9), rng=6, blocks=[]), labels).estimate()
+            own = judge_all(Campaign(design, spent * (1 + 1e-9), rng=6, blocks=[]), labels).estimate()
             early = campaign.in_strict_order().estimate()
             assert figures(early) == own
             assert early.share == pytest.approx(spent / (0.6 * design.cost))
@@ -106,11 +106,9 @@ def test_what_cannot_be_judged_is_predicted_and_bounded(method):
     """Beside the estimate stand two with such items at grades that there are; without a fit the least and the most."""
     design, labels = labelled_design(10, method, n_queries=40, compare=True)
     budget = 0.6 * design.cost
-    truly = judge(Campaign(design, budget, rng=2), labels)
+    truly = judge_all(Campaign(design, budget, rng=2), labels)
     gone = {truly.units[k].items[-1] for k in (1, 4, 7)}
-    campaign = Campaign(design, budget, rng=2)
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, [None if item in gone else int(labels[item]) for item in unit.items])
+    campaign = judge_all(Campaign(design, budget, rng=2), labels, cannot=gone)
     estimate = campaign.estimate()
     cannot = estimate.cannot
     assert cannot.n_items == 3
@@ -122,7 +120,7 @@ def test_what_cannot_be_judged_is_predicted_and_bounded(method):
     for grades in itertools.product((0, 2, 4), repeat=3):
         other = labels.copy()
         other[sorted(gone)] = grades
-        again = judge(Campaign(design, budget, rng=2), other).estimate()
+        again = judge_all(Campaign(design, budget, rng=2), other).estimate()
         assert again.cannot is None
         tried.append(again.value)
     if design.is_fitted:  # a fit may move either way, its two ends are still what such grades give
@@ -152,13 +150,10 @@ def test_what_cannot_be_judged_beyond_the_block_that_is_read_does_not_count():
 
 @pytest.mark.parametrize("method", ["depth", "items", "whole", "random"])
 def test_what_cannot_be_judged_bounds_the_estimate_on_both_sides(method):
-    for seed in range(30):
+    for seed in range(10):
         design, labels = labelled_design(seed, method, compare=seed % 2 == 0)
-        random = np.random.default_rng(seed)
-        campaign = Campaign(design, 0.7 * design.cost, rng=seed)
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, [None if random.random() < 0.2 else int(labels[item]) for item in unit.items])
-        found = campaign.estimate()
+        gone = np.flatnonzero(np.random.default_rng(seed).random(labels.size) < 0.2)
+        found = judge_all(Campaign(design, 0.7 * design.cost, rng=seed), labels, cannot=gone).estimate()
         assert found.cannot.low <= found.value <= found.cannot.high
 
 
@@ -170,7 +165,6 @@ def test_of_a_query_judged_whole_what_is_missing_is_as_the_model_expects(measure
         design, labels = labelled_design(seed, "whole", n_queries=12, measure=measure, compare=compare)
         random, probs, target = np.random.default_rng(seed), design.beliefs.nodes[0], design.target
         gone = random.choice(np.flatnonzero(target.matters), 3, replace=False).tolist()
-        told = {item: None if item in gone else int(labels[item]) for item in range(labels.size)}
         expected = 0.0
         for grades in np.ndindex(5, 5, 5):
             other = labels.copy()
@@ -181,9 +175,7 @@ def test_of_a_query_judged_whole_what_is_missing_is_as_the_model_expects(measure
         nothing = design.pool.query_probs @ target.values(other)
         plain = METHODS["random"].design(target, max_grade=4)
         for own, wanted in ((design, expected), (plain, nothing)):
-            campaign = Campaign(own, 2 * own.cost)
-            while (unit := campaign.ask()) is not None:
-                campaign.tell(unit, [told[item] for item in unit.items])
+            campaign = judge_all(Campaign(own, 2 * own.cost), labels, cannot=gone)
             assert campaign.estimate().value == pytest.approx(wanted, rel=1e-10)
 
 
@@ -195,7 +187,7 @@ def test_a_census_reproduces_the_score_and_its_interval(method, known):
     """Judged or known beforehand: the mean of the queries' values, and as a sample of queries its t interval."""
     uniform = {"query_probs": np.full(25, 1 / 25)}
     design, labels = labelled_design(14, method, judged=(lambda labels: labels) if known else None, **uniform)
-    campaign = judge(Campaign(design, max(design.cost, 1.0), rng=0), labels)
+    campaign = judge_all(Campaign(design, max(design.cost, 1.0), rng=0), labels)
     assert known == (not campaign.units)
     scores = design.target.values(PoolGrades(design.pool, labels).grades)
     expected = mean_interval(scores, limits=design.target.limits(design.max_grade))
@@ -212,16 +204,16 @@ def test_a_census_reproduces_the_score_and_its_interval(method, known):
 def test_looks_that_were_planned_for_a_budget_end_with_it():
     """A top-up would be one look more than the probability to miss was spread over."""
     design, labels = labelled_design(5, "depth", n_queries=60)
-    campaign = judge(Campaign(design, 0.4 * design.cost, rng=3), labels)
+    campaign = judge_all(Campaign(design, 0.4 * design.cost, rng=3), labels)
     assert campaign.interval("group-sequential").low < campaign.estimate().value
-    more = judge(campaign.topped_up(0.2 * design.cost), labels)
+    more = judge_all(campaign.topped_up(0.2 * design.cost), labels)
     assert more.design.planned == campaign.design.budget
-    assert judge(from_arrays(to_arrays(more)), labels).design.planned == campaign.design.budget
-    for late in (more, judge(from_arrays(to_arrays(more)), labels)):
+    assert judge_all(from_arrays(to_arrays(more)), labels).design.planned == campaign.design.budget
+    for late in (more, judge_all(from_arrays(to_arrays(more)), labels)):
         with pytest.raises(InputError, match=r"analyses end with their planned budget, this sample has 1\.5"):
             late.interval(GroupSequential())
         assert late.interval("t").confidence == 0.95
-    planned = judge(Campaign(design, 0.6 * design.cost, rng=3), labels)
+    planned = judge_all(Campaign(design, 0.6 * design.cost, rng=3), labels)
     assert planned.interval(GroupSequential()).low < planned.estimate().value
 
 
@@ -230,7 +222,7 @@ def test_a_question_of_another_discount_or_other_traffic_is_another_question():
         return np.ones(len(r))
 
     design, labels = labelled_design(2, "items", measure=Additive([0, 1, 2, 3, 4], lambda r: 1 / r))
-    campaign = judge(Campaign(design, 2 * design.cost), labels)
+    campaign = judge_all(Campaign(design, 2 * design.cost), labels)
     other = Target(Additive([0, 1, 2, 3, 4], same), design.target.ranking)
     assert campaign.estimate(other).value == pytest.approx(design.pool.query_probs @ other.values(labels))
     with pytest.raises(InputError, match="cannot be written: its discounts are a function"):
@@ -253,7 +245,7 @@ def test_one_query_that_holds_most_of_what_chance_leaves_out_is_named():
     probs, labels = random.dirichlet(np.ones(3), 160), random.integers(0, 3, 160)
     for method in ("items", "depth", "whole"):
         design = METHODS[method].design(target, probs, budget=0.6 * 160)
-        campaign = judge(Campaign(design, rng=1), labels)
+        campaign = judge_all(Campaign(design, rng=1), labels)
         found = [text_of(one) for one in campaign.estimate().cautions if one.code == "one query"]
         level = campaign.drawing.selection(campaign.drawing.block_ends[-1]).level
         _, a = design.order.inclusion_probs(level)
@@ -277,13 +269,13 @@ def test_a_query_that_another_question_needs_is_certain_for_this_one_without_bei
     labels = random.integers(0, 3, 80)
     questions = [Target(DCG([0, 1, 3]), a), Target(DCG([0, 1, 3]), a, b)]
     design = METHODS[method].design(questions, random_probs(random, 80, 3), max_grade=2)
-    campaign = judge(Campaign(design, 2 * design.cost), labels)
+    campaign = judge_all(Campaign(design, 2 * design.cost), labels)
     assert {unit.query for unit in campaign.units} == set(range(20))
     for question in questions:
         found = campaign.estimate(question)
         assert found.value == pytest.approx(question.values(labels).mean(), rel=1e-12)
         assert (found.std_error, found.n_open, found.degrees_of_freedom) == (0, 0, math.inf)
-    early = judge(Campaign(design, 0.5 * design.cost, rng=2), labels)
+    early = judge_all(Campaign(design, 0.5 * design.cost, rng=2), labels)
     judged = {unit.query for unit in early.units}
     assert early.estimate(questions[1]).n_open <= len(judged - set(range(5)))
 

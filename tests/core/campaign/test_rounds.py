@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from core_cases import judge
+from core_cases import estimate_of, judge_all
 from naive import pool_of, rankings_of
 
-from activeeval import DCG, ERR, METHODS, Campaign, Estimate, InputError, StateError, Target
+from activeeval import DCG, ERR, METHODS, Campaign, InputError, StateError, Target
 from activeeval.core.campaign.joint_estimates import combined, planned_weights, read_together
 from activeeval.core.campaign.rounds import N_FOLDS, Rounds
 from activeeval.core.grade_models import QueryFactor
@@ -46,13 +46,8 @@ def learning(probs, labels_of=None):
 def run(method, target, labels, probs, rng, budgets=(40, 80)):
     rounds = Rounds(METHODS[method], target, budgets, learning(probs), rng=rng)
     while (campaign := rounds.next()) is not None:
-        judge(campaign, labels)
+        judge_all(campaign, labels)
     return rounds
-
-
-def estimate_of(value, std_error, df=19.0):
-    counts = {"n_open": 20, "n_draws": 20, "n_queries": 20, "n_items": 20, "cost": 20.0}
-    return Estimate(value=value, std_error=std_error, degrees_of_freedom=df, method="items", **counts)
 
 
 # The law of predictable weights
@@ -183,7 +178,7 @@ def test_a_taught_reading_predicts_each_query_from_the_labels_of_other_folds(met
 
     rounds = Rounds(METHODS[method], target, (60, 60), believe, rng=3)
     while (campaign := rounds.next()) is not None:
-        judge(campaign, labels)
+        judge_all(campaign, labels)
     del asked[:]
     found = rounds.estimate(taught=True)
     assert rounds.estimate(taught=True) == found
@@ -223,7 +218,7 @@ def test_taught_readings_hold_and_err_less_where_labels_teach_what_nobody_knew(m
 
     for seed in range(600):
         rounds = Rounds(METHODS[method], target, (120,), believe, rng=seed)
-        judge(rounds.next(), labels)
+        judge_all(rounds.next(), labels)
         pair = [rounds.estimate(taught=taught) for taught in (False, True)]
         ends = pair[1].interval(0.95)
         found.append((pair[0].value - truth, pair[1].value - truth, ends.low <= truth <= ends.high))

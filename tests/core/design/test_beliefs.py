@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import LEVELLED, judge_all
 from each_once import each_once
 from naive import (
     additive_value,
@@ -26,7 +27,6 @@ from activeeval.formats.sample_file import from_arrays, to_arrays
 
 pytestmark = pytest.mark.kernel
 
-LEVELLED = ("random", "whole", "depth_plain", "depth", "items_plain", "items")
 LENGTHS = (2, 3, 2, 3)
 
 
@@ -39,10 +39,7 @@ def target_of(random, measure, lengths=LENGTHS, compare=False, **fields):
 
 
 def judged_campaign(design, labels, budget, **arguments):
-    campaign = Campaign(design, budget, **arguments)
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, labels[list(unit.items)].tolist())
-    return campaign
+    return judge_all(Campaign(design, budget, **arguments), labels)
 
 
 # What is believed
@@ -234,8 +231,7 @@ def test_a_sample_on_file_keeps_what_was_known():
     again = from_arrays(to_arrays(live))
     assert again.design.known.tolist() == known.tolist()
     assert again.planned == live.planned
-    for unit in iter(again.ask, None):
-        again.tell(unit, labels[list(unit.items)].tolist())
+    judge_all(again, labels)
     assert again.estimate() == live.estimate()
 
 

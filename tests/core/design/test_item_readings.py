@@ -19,16 +19,13 @@ from naive import (
     roots_of,
     selection_of,
 )
-from naive_estimates import n_regressors
 
 from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, Target, replicate
-from activeeval.core.design import Levels
 from activeeval.core.design.orders import OrderPlaces
 from activeeval.core.design.rates import Variances, pooled
 from activeeval.core.design.stages import ITEMS
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.estimation.effective import value_variance
-from activeeval.core.pool import key_of
 
 GAINS = [0.5, 1.0, 3.0]  # an item that could not be judged is not one of grade 0
 
@@ -171,23 +168,6 @@ def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(n_nodes, comp
         assert squares == pytest.approx(p @ truth**2, rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.kernel
-def test_an_item_that_could_not_be_judged_stays_as_predicted_and_teaches_nothing():
-    _, design = case_of(3, 3)
-    order, (reading,) = design.order, design.readings
-    everything = [(0, 1), (0, 1, 2)]
-    missing, zero = (reading.judge(np.full(5, grade)) for grade in (-1, 0))
-    at_half = missing.totals(selection_of(order, everything, 0.5))
-    assert not at_half.totals.any()
-    assert not at_half.within.any()
-    certain = missing.totals(selection_of(order, everything, 1e9))
-    assert certain.totals[:, 0] == pytest.approx(reading.predictions)  # of a query without chance it is the value
-    taught = zero.totals(selection_of(order, everything, 1e9))
-    assert taught.totals[:, 0] == pytest.approx(0.5 * reading.regressors[:, 0])
-    run = replicate(design, np.full(5, -1), [design.cost], 3, 0)
-    assert run.values == pytest.approx(np.full((3, 1), order.query_probs @ reading.predictions))
-
-
 # What may be judged, and how often
 
 
@@ -327,54 +307,6 @@ def test_gains_that_are_affine_in_the_models_means_leave_no_error(measure):
     assert np.isinf(run.observed[is_fitted]).all()  # a sample without residuals bounds nothing
     plain = replicate(METHODS["items_plain"].design(target, probs), labels, [0.3 * design.cost], 30, rng=1)
     assert np.abs(plain.values - truth).min() > 1e-6
-
-
-@pytest.mark.kernel
-def test_the_fitted_form_is_least_squares_over_what_was_seen():
-    """B by numpy from rows p/π · sqrt(1 − π) (y, z) for queries and p sqrt((1 − G)/π) c/G (g, 1, μ) for items."""
-    random = np.random.default_rng(8)
-    lengths = random.integers(2, 6, 20).tolist()
-    pool = pool_of(lengths, query_probs=random.dirichlet(np.full(20, 4.0)), query_costs=np.ones(20))
-    lists = [rankings_of(pool, random_lists(random, lengths, least=2)) for _ in range(2)]
-    nodes, _ = model_of(random, 1, pool.n_items, False)
-    design = METHODS["items"].design(Target(Additive(GAINS, 1 / np.arange(1, 7)), *lists), nodes[0])
-    order, (reading,) = design.order, design.readings
-    grades, n_checked = random.integers(0, 3, pool.n_items), {1: 0, 2: 0}
-    judge, budget = reading.judge(grades), 0.6 * design.cost
-    for seed in range(30):
-        queue = Levels().queue(order, key_of(seed), budget)
-        selection = queue.selection(int(queue.paid(np.array([budget]))[0]))
-        sample = evidence_of(design, reading, judge, selection)
-        omega, pi, level = sample.importance_weights, sample.inclusion_probs, selection.level
-        is_settled = ~reading.is_open | (level * reading.least_rates >= 1)
-        rows = [o * math.sqrt(1 - one) * t for o, one, t in zip(omega, pi, sample.totals, strict=True)]
-        for slot in selection.places:
-            q, c = order.place_queries[slot], reading.contrast[slot]
-            one = min(1, level * order.query_rates[q])
-            g = min(1, level * order.place_rates[slot]) / one
-            if not is_settled[q]:
-                own = np.array([GAINS[grades[order.items[slot]]], 1.0, reading.means[slot]])
-                rows.append(pool.query_probs[q] / one * math.sqrt(one * (1 - g)) * c / g * own)
-        table = np.array(rows)
-        k = n_regressors(omega, 1 - pi, sample.totals, sample.within, 2)
-        h = table[:, 1:].T @ table[:, 1:]
-        gap = sample.population - omega @ sample.totals[:, 1:]
-        lift = 1 + omega * (1 - pi) * (sample.totals[:, 1 : k + 1] @ np.linalg.solve(h[:k, :k], gap[:k]))
-        if k == 2 and abs(lift - 1).max() > 4:  # it reaches too far
-            continue
-        b = np.zeros(2)
-        b[:k] = np.linalg.lstsq(table[:, 1 : k + 1], table[:, 0])[0]
-        may_be_off = gap[1] - h[0, 1] / h[0, 0] * gap[0] if k == 1 else 0.0
-        e = sample.totals @ [1, -b[0], -b[1]]
-        found = evaluate(sample)
-        assert found.value == pytest.approx(sample.base + sample.population @ b + omega @ e, rel=1e-8)
-        s = sample.within @ [1, -2 * b[0], -2 * b[1], b[0] ** 2, 2 * b[0] * b[1], b[1] ** 2]
-        n = omega.size
-        variance = n / (n - 2) * poisson_variance(lift * omega, pi, e, s) + may_be_off**2
-        assert found.observed == pytest.approx(variance, rel=1e-7)
-        assert found.degrees_of_freedom <= (n - 2) * (1 + 1e-9)
-        n_checked[k] += 1
-    assert min(n_checked.values()) >= 3
 
 
 @pytest.mark.parametrize("method", ["items", "items_plain"])

@@ -1,4 +1,4 @@
-"""The best that a model and costs allow: against a general optimiser, and laws of what is reached."""
+"""The best that a model and costs allow: against the least cost under bounds, and laws of what is reached."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
-from activeeval.core.design import RatePlan
+from activeeval.core.design import RatePlan, least_cost
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models import QueryFactor
 from activeeval.core.simulation import simulate
@@ -36,44 +35,7 @@ def question(measure, overhead, seed=0, versus=False, sizes=SIZES):
     return target, {"grade_probs": rng.dirichlet(np.ones(3), n), "factor": QueryFactor(0.8)}
 
 
-def optimised(plan, budget, is_whole=False):
-    """Return the least variance that a general optimiser finds, over ρ and a / ρ, from several starts."""
-    order, n = plan.order, plan.of_query.size
-    owners = np.repeat(np.arange(n), np.diff(plan.offsets))
-    costs = order.costs[plan.places]
-    is_first = np.isin(np.arange(owners.size), plan.offsets[:-1])
-
-    def chances(x):
-        """ρ, and a as ρ times a share; of a prefix the product of the shares so far, the first place judged."""
-        if not order.is_nested:
-            return x[:n], x[:n][owners] * x[n:]
-        shares = np.where(is_first | is_whole, 1.0, x[n:])
-        inside = [np.cumprod(shares[first:last]) for first, last in zip(plan.offsets, plan.offsets[1:], strict=False)]
-        return x[:n], x[:n][owners] * np.concatenate(inside)
-
-    def spent(x):
-        turned_to, judged = chances(x)
-        return order.overheads @ plan.turned_to(turned_to, judged) + costs @ judged
-
-    best = np.inf
-    for seed in range(4):
-        start = np.random.default_rng(seed).uniform(0.2, 0.9, n + owners.size)
-        found = minimize(
-            lambda x: plan.variance(*chances(x)),
-            start,
-            method="SLSQP",
-            bounds=[(1e-6, 1.0)] * start.size,
-            constraints={"type": "ineq", "fun": lambda x: budget - spent(x)},
-            options={"maxiter": 2000, "ftol": 1e-14},
-        )
-        if found.success and spent(found.x) <= budget * (1 + 1e-7):
-            best = min(best, found.fun)
-    return best
-
-
-@pytest.mark.parametrize(
-    "overhead", [5.0, *(pytest.param(overhead, marks=pytest.mark.slow) for overhead in (0.0, 0.1, 1.0))]
-)
+@pytest.mark.parametrize("overhead", [0.0, 0.1, 1.0, 5.0])
 @pytest.mark.parametrize(
     ("name", "measure", "versus"),
     [
@@ -84,15 +46,15 @@ def optimised(plan, budget, is_whole=False):
         ("whole", "DCG", False),
     ],
 )
-def test_the_least_variance_is_what_a_general_optimiser_finds(name, measure, versus, overhead):
-    """Where it pays to be in many queries and to pay for few, items on their own leave a little more."""
+def test_the_least_variance_of_a_budget_costs_at_least_that_budget(name, measure, versus, overhead):
+    """By the least cost under bounds, which no neighbour improves; items leave a bit more where queries are cheap."""
     target, model = question(measure, overhead, versus=versus)
     plan = RatePlan.of(METHODS[name].design(target, **model))
-    is_near = name == "items" and not versus and overhead in (0.1, 1.0)
+    part, unit = METHODS[name].design_input(target, **model), target.pool.item_costs.mean()
     for share in (0.3, 0.7):
         budget = share * plan.order.cost
-        best = optimised(plan, budget, name == "whole")
-        assert best * (1 - 2e-4) <= plan.least(budget) <= best * (1.1 if is_near else 1 + 2e-4)
+        found = least_cost(part, [plan.least(budget)]).cost
+        assert found == pytest.approx(unit * budget, rel=0.02 if name == "items" and overhead == 0.1 else 1e-6)
 
 
 @pytest.mark.parametrize("name", ["items", "depth", "whole"])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import judge_all
 from each_once import each_once
 from naive import (
     PAPER,
@@ -20,27 +21,13 @@ from naive import (
     rankings_of,
 )
 
-from activeeval import (
-    AP,
-    DCG,
-    ERR,
-    METHODS,
-    NDCG,
-    RR,
-    BudgetError,
-    Campaign,
-    InputError,
-    Precision,
-    Rankings,
-    Recall,
-    Success,
-    Target,
-)
+from activeeval import METHODS, BudgetError, Campaign, InputError, Rankings, Target
 from activeeval.core.design import WHOLE, Levels, Replacement
 from activeeval.core.design.inputs import joint_variances
 from activeeval.core.design.methods import default_method, find_method
 from activeeval.core.design.rates import variance_left, weighed
 from activeeval.core.design.stages import DEPTH, ITEMS, Items
+from activeeval.core.measures import AP, DCG, ERR, NDCG, RR, Precision, Recall, Success
 
 MEASURES = {
     "DCG": DCG([0, 1, 3, 7]),
@@ -69,12 +56,6 @@ def case(measure="DCG", compare=False, *, n_queries=24, overhead=1.5, seed=0):
     lists = [rankings_of(pool, random_lists(random, lengths, least=2)) for _ in range(2)]
     target = Target(MEASURES.get(measure, measure), *lists[: 1 + compare])
     return target, random_probs(random, pool.n_items, 4), random.integers(0, 4, pool.n_items)
-
-
-def judged(campaign, labels):
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, labels[list(unit.items)].tolist())
-    return campaign
 
 
 def listed(target, query):
@@ -144,7 +125,7 @@ def test_every_method_designs_judges_and_estimates(method, measure, compare):
     design = METHODS[method].design(target, probs)
     assert (design.name, design.target, design.budget) == (method, target, None)
     budget = max(0.4 * design.cost, 1.001 * design.order.dearest_units.max())
-    campaign = judged(Campaign(design, budget, rng=1), labels)
+    campaign = judge_all(Campaign(design, budget, rng=1), labels)
     found = campaign.estimate()
     assert found.method == method
     assert 0 < campaign.spent <= budget
@@ -153,7 +134,7 @@ def test_every_method_designs_judges_and_estimates(method, measure, compare):
     assert found.std_error > 0
     low, high = -7.0 * compare * 3, 21.0  # no value of a query is outside of these
     assert low < found.value < high
-    whole = judged(Campaign(design, 1.001 * design.cost, rng=1), labels).estimate()
+    whole = judge_all(Campaign(design, 1.001 * design.cost, rng=1), labels).estimate()
     assert whole.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12, abs=1e-14)
     assert whole.std_error == 0
 

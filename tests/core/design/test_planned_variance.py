@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from core_cases import estimate_of
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Target
 from activeeval.core.design import WHOLE, RatePlan
 from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.estimation import evaluate, evidence_of, supported
-from activeeval.core.results import MORE_SPREAD, Estimate
+from activeeval.core.results import MORE_SPREAD
 from activeeval.core.simulation import replicate
 from activeeval.report.message_lookup import line_of
 
@@ -155,9 +156,9 @@ def moments_of(reading):
 
 
 def said_of(observed, planned, degrees=20.0):
-    given = {"value": 1.0, "std_error": 0.1, "n_open": 30, "n_draws": 30, "n_queries": 30, "n_items": 90, "cost": 90.0}
-    errors = {"observed_error": observed, "planned_error": planned}
-    return Estimate(**given, **errors, method="m", degrees_of_freedom=degrees).cautions
+    return estimate_of(
+        degrees_of_freedom=degrees, n_queries=30, observed_error=observed, planned_error=planned
+    ).cautions
 
 
 def test_only_a_model_that_is_far_too_sure_is_noted():

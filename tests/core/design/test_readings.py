@@ -8,24 +8,11 @@ from dataclasses import replace
 import numba
 import numpy as np
 import pytest
+from core_cases import judge_all
 from naive import over_thresholds, pool_of, random_lists, random_probs, rankings_of
 
-from activeeval import (
-    AP,
-    DCG,
-    ERR,
-    METHODS,
-    NDCG,
-    RBP,
-    Additive,
-    Campaign,
-    InputError,
-    Precision,
-    QueryPool,
-    Rankings,
-    Target,
-    replicate,
-)
+from activeeval import METHODS, Campaign, InputError, QueryPool, Rankings, Target, replicate
+from activeeval.core.measures import AP, DCG, ERR, NDCG, RBP, Additive, Precision
 
 pytestmark = pytest.mark.kernel
 
@@ -214,8 +201,7 @@ def test_known_items_need_not_be_reached_but_stand_on_a_prefix():
         assert not np.isin([2, 5], design.order.items[design.order.place_rates > 0]).any()
         labels = np.array([1, 0, 2, 2, 1, 1])
         census = Campaign(design, design.cost)
-        for unit in iter(census.ask, None):
-            census.tell(unit, labels[list(unit.items)].tolist())
+        judge_all(census, labels)
         assert census.estimate(reading.target).value == pytest.approx(deeper.values(labels).mean())
     with pytest.raises(InputError, match="could not be drawn"):
         METHODS["depth"].design(Target(DCG(cutoff=2), ranking), probs, judged=known).reading(deeper)

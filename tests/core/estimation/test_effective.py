@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import estimate_of, judge_all
 
-from activeeval import METHODS, NDCG, Additive, Campaign, Estimate, QueryPool, Rankings, Target
+from activeeval import METHODS, NDCG, Additive, Campaign, QueryPool, Rankings, Target
 from activeeval.cli.output import say_sizes
 from activeeval.core.estimation import effective, effective_sample_size, evaluate, evidence_of
 from activeeval.core.estimation.effective import value_variance
@@ -44,10 +45,8 @@ def design_of(method, whole, factor=1.0, order=None):
 
 
 def judged(design, grades, budget, seed=0):
-    """Return the estimate of a campaign."""
-    campaign = Campaign(design.with_budget(budget), rng=seed)
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, [int(grades[item]) for item in unit.items])
+    """Return a campaign to its end, and its estimate."""
+    campaign = judge_all(Campaign(design.with_budget(budget), rng=seed), grades)
     return campaign, campaign.estimate()
 
 
@@ -199,11 +198,11 @@ def test_each_bar_withholds_it(whole, monkeypatch, name, value):
     ],
 )
 def test_the_mean_of_many_samples_is_the_spread_of_the_pool(whole, method, bias):
-    """4.5 standard errors of the mean of 150: a false alarm in 150,000; fits and ratios may be off by a little more."""
+    """4.5 standard errors of the mean of 75: a false alarm in 150,000; fits and ratios may be off by a little more."""
     design, grades = design_of(method, whole)
     values = design.target.values(grades)
     truth, found = values.var(), []
-    for seed in range(150):
+    for seed in range(75):
         sample, reading, selection = taken(design, grades, 0.2 * design.cost, seed)
         found.append(value_variance(sample, evaluate(sample), reading, selection).value)
     error = np.std(found, ddof=1) / math.sqrt(len(found))
@@ -215,18 +214,7 @@ def test_the_mean_of_many_samples_is_the_spread_of_the_pool(whole, method, bias)
 
 
 def test_what_it_means_is_told_once(capsys):
-    one = Estimate(
-        value=1.0,
-        std_error=0.1,
-        degrees_of_freedom=30.0,
-        n_open=40,
-        n_draws=40,
-        n_queries=40,
-        n_items=90,
-        cost=90.0,
-        method="items",
-        effective_sample_size=123.456,
-    )
+    one = estimate_of(effective_sample_size=123.456)
     say_sizes([one])
     assert "as precise as 123 random queries judged whole" in capsys.readouterr().err
     say_sizes([one, replace(one, effective_sample_size=None)])

@@ -9,50 +9,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from core_cases import L, M, P, estimate_of, sample_of
 from each_once import each_once
 from naive import pool_of, rankings_of
 from naive_estimates import degrees, linear, n_regressors, normal_matrix, press, regression, selections
 
-from activeeval import DCG, ERR, METHODS, Additive, Estimate, InputError, Rankings, StateError, Target, parse_measure
-from activeeval.core.estimation import Evidence, estimate, evaluate, evidence_of
+from activeeval import DCG, ERR, METHODS, Additive, InputError, Rankings, StateError, Target, parse_measure
+from activeeval.core.estimation import estimate, evaluate, evidence_of
 from activeeval.core.estimation.estimators import population_variance
-from activeeval.core.estimation.evidence import ReplacementEvidence
 from activeeval.core.kernels import estimates
 from activeeval.core.results import Caution
 from activeeval.core.simulation import replicate
 
-P = np.array([0.4, 0.1, 0.3, 0.2])
 Q = np.array([0.1, 0.2, 0.3, 0.4])
 PI = np.array([0.3, 0.9, 0.5, 0.6])
-L = np.array([1.0, -2.0, 4.0, 0.5])
-M = np.array([0.3, 1.0, 2.5, -1.0])  # a model that has nothing to do with L
 TRUTH = float(P @ L)
-
-
-def sample_of(queries, probs, *, p=P, values=L, means=M, certain=(), with_replacement=False, is_fitted=True, **fields):
-    """Return the sample of queries judged whole, some of the pool's certain to be in it."""
-    drawn = np.array(queries, dtype=np.int64)
-    is_open = ~np.isin(np.arange(p.size), certain)
-    given = {
-        "totals": np.column_stack((values[drawn], np.ones(drawn.size), means[drawn])),
-        "within": np.zeros((drawn.size, 6)),
-        "population": np.array([p[is_open].sum(), (p * means)[is_open].sum()]),
-        "base": float((p * values)[~is_open].sum()),
-        "certain_squares": float((p * values**2)[~is_open].sum()),
-        "open_share": float(p[is_open].sum()),
-        "pool_size": 1 / float(p @ p),
-        "n_draws": drawn.size,
-        "n_queries": len(set(queries)) + len(certain),
-        "n_items": drawn.size + len(certain),
-        "cost": float(drawn.size),
-    }
-    return (ReplacementEvidence if with_replacement else Evidence)(
-        is_fitted=is_fitted and not with_replacement,
-        query_probs=p[drawn],
-        inclusion_probs=np.asarray(probs, dtype=float),
-        values=values[drawn],
-        **(given | fields),
-    )
 
 
 def seen(random, n, k):
@@ -176,18 +147,6 @@ def test_as_many_regressors_are_fitted_as_predict_queries_left_out(seed):
             assert best >= 3 or not helps
 
 
-def test_the_plain_loops_are_least_squares():
-    """B of queries judged whole is numpy's with the weights ω sqrt(keep), and Σ g ω y = R̂."""
-    omega, keep, totals, within, population = seen(np.random.default_rng(9), 8, 2)
-    whole = np.zeros_like(within)
-    b, g = regression(omega, keep, totals, whole, population, 2)
-    root = omega * np.sqrt(keep)
-    assert b == pytest.approx(np.linalg.lstsq(root[:, None] * totals[:, 1:], root * totals[:, 0])[0], rel=1e-10)
-    value = linear(omega, keep, totals, whole, population, b, g)[0]
-    assert (omega * g) @ totals[:, 0] == pytest.approx(value, rel=1e-10)
-    assert (omega * g) @ totals[:, 1:] == pytest.approx(population, rel=1e-10)
-
-
 @pytest.mark.kernel
 def test_b_minimises_the_plain_variance():
     arrays = seen(np.random.default_rng(4), 9, 2)
@@ -236,11 +195,7 @@ def test_a_fit_that_reaches_far_beyond_the_sample_is_one_on_the_first_regressor(
     found = found_by(arrays, True)
     assert found[0] == pytest.approx(value, rel=1e-10)
     assert found[3] == pytest.approx(sum(shares), rel=1e-10)
-    gap = 0.0
-    if reach > 4:
-        h = normal_matrix(omega, keep, totals, within)
-        b = h[1][2] / h[1][1]
-        gap = population[1] - b * population[0] - omega @ (totals[:, 2] - b * totals[:, 1])
+    gap = gap_of(arrays) if reach > 4 else 0.0
     assert found[1] == pytest.approx(sum(shares) * 8 / 6 + gap**2, rel=1e-10)  # as two were fitted
 
 
@@ -317,27 +272,20 @@ def test_certain_queries_alone_leave_the_others_as_predicted_and_bound_nothing()
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("is_fitted", [False, True])
-def test_an_exact_model_gives_the_exact_answer_and_bounds_nothing(is_fitted):
+@pytest.mark.parametrize(
+    ("values", "means", "is_fitted"),
+    [(L, L, False), (L, L, True), (3 - 2 * M, M, True)],
+    ids=["plain", "fitted", "affine"],
+)
+def test_a_model_without_residuals_gives_the_exact_answer_and_bounds_nothing(values, means, is_fitted):
     """One kind of query was seen: those that the model gets right. Any sample, however far a fit would reach."""
-    for n in (1, 2, 3, 4):
+    for n in (1, 2, 3, 4) if means is L else (3, 4):
         for s in itertools.combinations(range(4), n):
             probs = np.array([1e-3, 0.9, 0.5, 0.6])[list(s)]
-            found = evaluate(sample_of(list(s), probs, means=L, is_fitted=is_fitted))
-            assert found.value == pytest.approx(TRUTH, rel=1e-12)
+            found = evaluate(sample_of(list(s), probs, values=values, means=means, is_fitted=is_fitted))
+            assert found.value == pytest.approx(P @ values, rel=1e-7 if values is not L else 1e-12)  # weights of 400
+            assert found.contributions == pytest.approx(np.zeros(n), abs=1e-7)
             assert found.variance == math.inf
-
-
-@pytest.mark.kernel
-def test_an_affine_model_is_fitted_without_residuals_and_bounds_nothing():
-    """Kept also where the fit reaches far: 1e-3 makes g-weights of hundreds."""
-    values = 3 - 2 * M
-    for s, first in itertools.product(([0, 1, 2], [0, 2, 3], [0, 1, 2, 3]), (0.3, 1e-3)):
-        probs = np.array([first, 0.9, 0.5, 0.6])[s]
-        found = evaluate(sample_of(s, probs, values=values))
-        assert found.value == pytest.approx(P @ values, rel=1e-7)  # weights of 400 beside 0.1
-        assert found.contributions == pytest.approx(np.zeros(len(s)), abs=1e-7)
-        assert found.variance == math.inf
 
 
 @pytest.mark.kernel
@@ -523,8 +471,8 @@ def test_degrees_of_freedom_count_the_shares_that_matter():
 
 
 def said_of(degrees_of_freedom, **fields):
-    given = {"value": 1.0, "std_error": 0.1, "n_open": 100, "n_draws": 9, "n_queries": 9, "n_items": 9, "cost": 9.0}
-    return Estimate(**(given | {"method": "m", "degrees_of_freedom": degrees_of_freedom} | fields))
+    numbers = {"n_open": 100, "n_queries": 9, "n_items": 9, "cost": 9.0}
+    return estimate_of(degrees_of_freedom=degrees_of_freedom, **(numbers | fields))
 
 
 def test_an_estimate_that_few_queries_decide_counts_them():
@@ -543,22 +491,6 @@ def test_cautions_of_an_estimate():
     assert caution == Caution("severe warning", "unbounded")
     (caution,) = said_of(99.0, share=0.25).cautions
     assert caution == Caution("note", "early", {"share": 0.25})
-
-
-def test_the_largest_weight_counts_queries():
-    """A plain random sample has a weight of 1 whatever its size; elsewhere p/π against the mean of those drawn."""
-    pool = pool_of([1] * 50)
-    target = Target(DCG([0, 1]), rankings_of(pool, [[0]] * 50))
-    for budget in (5, 20):
-        assert METHODS["random"].design(target, budget=budget).largest_weight == pytest.approx(1, rel=1e-9)
-    probs = np.column_stack((np.linspace(0.5, 0.99, 50), 1 - np.linspace(0.5, 0.99, 50)))
-    design = METHODS["whole"].design(target, probs, budget=10)
-    pi, _ = design.inclusion_probs
-    assert pi.sum() == pytest.approx(10, rel=1e-9)
-    assert design.largest_weight == pytest.approx(10 / 50 / pi.min(), rel=1e-9)
-    assert design.largest_weight > 2
-    drawn = METHODS["active"].design(target, probs, budget=10)
-    assert drawn.largest_weight == pytest.approx(1 / (50 * drawn.scheme.sampling_probs.min()))
 
 
 # The population that the pool is a sample of
@@ -644,8 +576,7 @@ def test_the_spread_over_queries_counts_those_of_which_no_item_came(overhead, kn
 
 
 def test_a_p_value_is_the_level_at_which_the_interval_ends_at_nothing():
-    one = Estimate(value=0.3, std_error=0.12, degrees_of_freedom=17.0, n_open=20, n_draws=20, n_queries=20,
-                   n_items=99, cost=99.0, method="items")  # fmt: skip
+    one = estimate_of(0.3, 0.12, 17.0)
     assert one.interval(1 - one.p_value).low == pytest.approx(0, abs=1e-12)
     assert replace(one, value=-0.3).p_value == pytest.approx(one.p_value)
     assert (replace(one, std_error=0.0).p_value, replace(one, std_error=0.0, value=0.0).p_value) == (0, 1)

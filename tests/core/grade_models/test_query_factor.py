@@ -17,7 +17,6 @@ from activeeval.core.grade_models import (
     QueryFactor,
     UniformGradeModel,
     cross_fitted_probs,
-    expected_grade,
 )
 from activeeval.core.grade_models.query_factor import SMOOTHING
 
@@ -100,21 +99,6 @@ def test_extreme_factors_give_distributions(factor):
     nodes = factor.node_probs(np.vstack([some_probs(50, 5), np.eye(5)]))
     assert nodes.min() >= 0
     np.testing.assert_allclose(nodes.sum(axis=2), 1, rtol=0, atol=1e-14)
-
-
-def test_items_do_not_depend_on_each_other():
-    probs = some_probs(10_000)
-    np.testing.assert_array_equal(FACTOR.node_probs(probs)[:, [3, 9_999]], FACTOR.node_probs(probs[[3, 9_999]]))
-    assert FACTOR.node_probs(probs[:0]).shape == (9, 0, 4)
-
-
-def test_higher_u_and_higher_b_mean_higher_grades():
-    probs = some_probs(200)
-    of_node = expected_grade(FACTOR.node_probs(probs))
-    assert np.all(np.diff(FACTOR.nodes) > 0)
-    assert np.all(np.diff(of_node, axis=0) > 0)
-    lower, higher = (QueryFactor(1.3, 0.8, b).node_probs(probs) for b in (0.4, 0.5))
-    assert np.all(expected_grade(higher) > expected_grade(lower))
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5, 2.0])

@@ -15,7 +15,6 @@ from activeeval.core.judgments.coded_grades import CodedGrades, Relations
 from activeeval.core.judgments.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
 from activeeval.core.judgments.judgment import Judge, Judgment
 from activeeval.core.judgments.table import Judgments
-from activeeval.topk import TopKLabelling
 
 NONE = None
 PUBLISHED = [
@@ -162,22 +161,6 @@ def test_a_table_by_hand():
     assert np.isnan(found.by_column[:, 1]).all()
     assert (found.overall.value, found.strict.value, found.strict.n) == (1 / 3, 0.5, 2)
     assert (found.overall.low, found.overall.high) == (None, None)  # of one query nobody knows how much they vary
-
-
-def test_top_k_truths_agree_with_themselves_and_ties_stay_open():
-    """What the truth leaves unordered, below the top or tied in it, is A ~ B for both."""
-    grades = []
-    for judge, seed in (("ann", 0), ("bob", 1)):
-        labelling = TopKLabelling(8, 3, rng=seed)
-        while (pair := labelling.ask()) is not None:
-            high, low = max(pair), min(pair)
-            labelling.tell(None if {high, low} == {6, 7} else high)
-        shared = labelling.grades(share_ties=True)
-        grades += [Judgment("q", f"d{i}", Judge(judge), value=int(y)) for i, y in enumerate(shared)]
-    found = Judgments.of(grades).agreement(rng=0).grades.preferences
-    assert found.overall.value == 1
-    assert found.counts[1, 1] == 1 + 10  # 6 and 7; the five below the top
-    assert found.counts.sum() == 28
 
 
 @given(st.integers(1, 200), st.integers(1, 200), st.data())

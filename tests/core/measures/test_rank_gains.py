@@ -7,20 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from activeeval import (
-    METHODS,
-    Additive,
-    QueryPool,
-    RankGains,
-    Rankings,
-    Target,
-    default_method,
-    parse_measure,
-    replicate,
-)
+from activeeval import METHODS, QueryPool, RankGains, Rankings, Target, default_method, parse_measure, replicate
 from activeeval.core.design.methods import fitting_methods
 from activeeval.core.errors import InputError
-from activeeval.core.measures import SoftLabels
+from activeeval.core.measures import Additive, SoftLabels
 
 WEIGHTS = np.array([[0, 3, 4], [0, 0.5, 4], [0, 0, 1], [0.25, 0, -1]])
 

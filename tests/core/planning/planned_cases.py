@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from core_cases import judge, noisy_lists
+from core_cases import judge_all, noisy_lists
 
 from activeeval import DCG, ERR, METHODS, Campaign, Target
 from activeeval.core.grade_models import QueryFactor
@@ -52,4 +52,4 @@ def design_of(planner, name):
 
 
 def pilot_of(planner, name, budget, labels, seed, design=None):
-    return judge(Campaign(design or design_of(planner, name), budget, rng=seed), labels)
+    return judge_all(Campaign(design or design_of(planner, name), budget, rng=seed), labels)

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from core_cases import judge_all
 from each_once import each_once
 from hypothesis import given, settings, strategies as st
 from naive import fnv1a, id_hash, id_hashes, number_of, splitmix
@@ -171,9 +172,7 @@ def drawn(pool, probs, grades, lists, method, measure, known):
     target = Target(measure, *(Rankings.from_ids(pool, one) for one in lists))
     factor = None if method in ("random", "passive", "active") else QueryFactor(1.2)
     design = METHODS[method].design(target, probs, factor=factor, judged=known)
-    campaign = Campaign(design, budget=0.5 * design.cost, rng=3)
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, grades[list(unit.items)].tolist())
+    campaign = judge_all(Campaign(design, budget=0.5 * design.cost, rng=3), grades)
     units = {(unit.query_id, frozenset(unit.item_ids), str(unit.level)) for unit in campaign.units}
     return units, campaign.estimate(), [unit.query_id for unit in campaign.units]
 

@@ -51,12 +51,6 @@ def labelled(seed=0, n_queries=40, longest=9, compare=True, measure=None):
     return designs, np.array([random.choice(5, p=row) for row in probs])
 
 
-def judge(campaign, labels):
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, labels[list(unit.items)].tolist())
-    return campaign
-
-
 def budgets_of(design):
     """Return a small, a middling and a large budget, and one for everything."""
     dearest = design.order.dearest_units.max()

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import judge_all
 from each_once import each_once
 from naive import PAPER, pool_of, rankings_of
-from simulated_cases import LEVELS, MEASURES, assert_is, assert_same_runs, budgets_of, case, judge, labelled, truth_of
+from simulated_cases import LEVELS, MEASURES, assert_is, assert_same_runs, budgets_of, case, labelled, truth_of
 
 from activeeval import DCG, ERR, METHODS, ActiveEvalError, Campaign, InputError, Target, replicate
 from activeeval.core.design import Replacement
@@ -46,7 +47,7 @@ def test_a_repetition_is_the_campaign_with_its_seed_bit_for_bit(method, measure,
     assert run.values[:, 3] == pytest.approx(truth_of(design, labels), rel=1e-12, abs=1e-15)
     assert run.variances[:, 3].tolist() == [0, 0]
     for (r, seed), (k, budget) in itertools.product(enumerate(repetition_seeds(3, 2)), enumerate(budgets)):
-        campaign = judge(Campaign(design, budget, rng=seed), labels)
+        campaign = judge_all(Campaign(design, budget, rng=seed), labels)
         assert_is(campaign.estimate(), run, r, k)
         assert campaign.spent == pytest.approx(naive_cost(campaign), rel=1e-12)
         assert campaign.estimate().cost == pytest.approx(campaign.spent, rel=1e-12)
@@ -73,7 +74,7 @@ def test_another_question_of_the_same_sample_is_the_campaigns_answer_too(method)
     for asked, scope in ((other, "pool"), (third, "population")):
         run = replicate(design, labels, budgets, 2, rng=4, target=asked, scope=scope)
         for (r, seed), (k, budget) in itertools.product(enumerate(repetition_seeds(4, 2)), enumerate(budgets)):
-            campaign = judge(Campaign(design, budget, rng=seed), labels)
+            campaign = judge_all(Campaign(design, budget, rng=seed), labels)
             assert_is(campaign.estimate(asked, scope=scope), run, r, k)
 
 
@@ -106,7 +107,7 @@ def test_the_papers_draws_are_the_campaigns_bit_for_bit(method, expected):
     for r, seed in enumerate(repetition_seeds(3, 4)):
         for k, budget in enumerate(budgets):
             planned = design.with_budget(budget, expected=expected)
-            assert_is(judge(Campaign(planned, rng=seed), labels).estimate(), run, r, k)
+            assert_is(judge_all(Campaign(planned, rng=seed), labels).estimate(), run, r, k)
 
 
 @pytest.mark.kernel
@@ -120,7 +121,7 @@ def test_draws_of_every_query_are_the_campaigns_census_bit_for_bit():
         run = replicate(design, grades, [400.0], 3, rng=0, expected=True)
         assert (run.variances == 0).any()
         for r, one in enumerate(repetition_seeds(0, 3)):
-            campaign = judge(Campaign(design.with_budget(400.0, expected=True), rng=one), grades)
+            campaign = judge_all(Campaign(design.with_budget(400.0, expected=True), rng=one), grades)
             assert_is(campaign.estimate(), run, r, 0)
 
 
@@ -130,7 +131,7 @@ def test_a_budget_pays_for_what_only_rounding_adds_up_to_more(method):
     pool = pool_of([1] * 10, item_costs=np.arange(1, 11) / 10)
     design, grades = METHODS[method].design(Target(DCG(), rankings_of(pool, [[0]] * 10))), np.arange(10) % 3
     for seed in range(30):
-        units = judge(Campaign(design, 9.9, rng=repetition_seeds(seed, 1)[0]), grades).units
+        units = judge_all(Campaign(design, 9.9, rng=repetition_seeds(seed, 1)[0]), grades).units
         budget = sum(sorted(unit.cost for unit in units[:5]))
         assert replicate(design, grades, [budget], 1, seed).n_queries.tolist() == [[5]]
 
@@ -179,7 +180,7 @@ def test_certain_queries_alone_are_a_repetition_without_an_interval():
     assert run.values[nothing_open, 0] == pytest.approx(0.95 * 3)
     assert np.all(np.isinf(run.variances))
     for r, seed in enumerate(repetition_seeds(3, 50)):
-        assert_is(judge(Campaign(design, 1.0, rng=seed), np.array([2, 1])).estimate(), run, r, 0)
+        assert_is(judge_all(Campaign(design, 1.0, rng=seed), np.array([2, 1])).estimate(), run, r, 0)
 
 
 def test_labels_that_nobody_gave_cannot_be_judged_here_either():
@@ -189,9 +190,7 @@ def test_labels_that_nobody_gave_cannot_be_judged_here_either():
     budget = budgets_of(design)[1]
     run = replicate(design, missing, [budget], 2, rng=3)
     for r, seed in enumerate(repetition_seeds(3, 2)):
-        campaign = Campaign(design, budget, rng=seed)
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, [None if missing[z] < 0 else int(missing[z]) for z in unit.items])
+        campaign = judge_all(Campaign(design, budget, rng=seed), missing, cannot=np.flatnonzero(missing < 0))
         assert campaign.estimate().value == run.values[r, 0]
         assert campaign.estimate().cannot.n_items > 0
 
@@ -275,7 +274,7 @@ def test_a_budget_close_to_the_whole_pool_ends():
     grades = np.arange(30) % 3
     run = replicate(design, grades, [20], 3, 0)
     assert run.n_draws[:, 0].tolist() == [30 * DRAWS_PER_QUERY] * 3
-    assert_is(judge(Campaign(design, 20, rng=repetition_seeds(0, 3)[1]), grades).estimate(), run, 1, 0)
+    assert_is(judge_all(Campaign(design, 20, rng=repetition_seeds(0, 3)[1]), grades).estimate(), run, 1, 0)
 
 
 @pytest.mark.parametrize("most", [1, 7, 1000])

@@ -90,14 +90,6 @@ def test_standard_errors_are_those_of_the_bootstrap(name):
     assert getattr(summary, name).se == pytest.approx(np.std(resampled), rel=0.15)
 
 
-def test_passive_against_itself():
-    designs, labels = labelled()
-    for summary in simulate({"passive": designs["passive"]}, labels, [60, 80, 100], 50, rng=0):
-        assert summary.efficiency.value == 1
-        assert summary.efficiency.se == pytest.approx(0, abs=1e-12)
-        assert summary.labels_saved.value == pytest.approx(0, abs=1e-12)
-
-
 def test_a_census_has_no_error():
     target, model, labels = case("ERR", True)
     designs = {name: METHODS[name].design(target, **model) for name in ("passive", "depth")}
