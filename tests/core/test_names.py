@@ -43,7 +43,7 @@ BY = {
     ],
     "core/simulation/test_summaries.py": ["simulation/savings"],
     # estimation
-    "core/estimation/test_estimators.py": ["estimation/evidence", "kernels/estimates", "kernels/regression"],
+    "core/estimation/test_estimators.py": ["kernels/estimates", "kernels/regression"],
     "core/estimation/test_intervals.py": ["kernels/intervals"],
     # grade models
     "core/grade_models/test_featureless.py": ["grade_models/probabilities", "grade_models/tuning"],

@@ -204,23 +204,6 @@ def test_equal_lists_and_empty_lists_are_certain(method):
         assert METHODS[method].design(alone, probs).order.is_open.tolist() == [True, True, False] + [True] * 17
 
 
-def test_a_key_belongs_to_what_is_known():
-    """Fresh numbers: those by which the known items were once chosen would leave them out of every sample."""
-    random = np.random.default_rng(6)
-    target = target_of(random, DCG())
-    probs, keys = random_probs(random, 10, 3), set()
-    for z in range(10):
-        for grade in (0, 1, 2):
-            known = np.where(np.arange(10) == z, grade, -1)
-            design = METHODS["items"].design(target, probs, judged=known)
-            keys.add(int(Campaign(design, 0.8 * design.cost, rng=7).key))
-    plain = METHODS["items"].design(target, probs)
-    keys.add(int(Campaign(plain, 0.8 * plain.cost, rng=7).key))
-    assert len(keys) == 31
-    nothing = METHODS["items"].design(target, probs, judged=np.full(10, -1))
-    assert Campaign(nothing, 5.0, rng=7).key == Campaign(plain, 5.0, rng=7).key
-
-
 def test_a_sample_on_file_keeps_what_was_known():
     random = np.random.default_rng(8)
     target = target_of(random, ERR(3), (3,) * 12)

@@ -184,27 +184,27 @@ def test_sparse_features_are_refused_with_advice(items):
         OrderedLogitModel().fit(csr_array(np.eye(2)), [0, 1])
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        "check_parameters_default_constructible",
-        "check_no_attributes_set_in_init",
-        "check_get_params_invariance",
-        "check_set_params",
-        "check_estimators_dtypes",
-        "check_estimators_pickle",
-        "check_estimators_overwrite_params",
-        "check_dont_overwrite_parameters",
-        "check_dict_unchanged",
-        "check_fit_idempotent",
-        "check_methods_sample_order_invariance",
-        "check_methods_subset_invariance",
-        "check_estimators_unfitted",
-        "check_fit2d_predict1d",
-        "check_fit1d",
-        "check_estimators_empty_data_messages",
-    ],
-)
+CHECKS = [
+    "parameters_default_constructible",
+    "no_attributes_set_in_init",
+    "get_params_invariance",
+    "set_params",
+    "estimators_dtypes",
+    "estimators_pickle",
+    "estimators_overwrite_params",
+    "dont_overwrite_parameters",
+    "dict_unchanged",
+    "fit_idempotent",
+    "methods_sample_order_invariance",
+    "methods_subset_invariance",
+    "estimators_unfitted",
+    "fit2d_predict1d",
+    "fit1d",
+    "estimators_empty_data_messages",
+]
+
+
+@pytest.mark.parametrize("check", [f"check_{name}" for name in CHECKS])
 @pytest.mark.parametrize(
     "model", [ForestGradeModel(n_estimators=5, min_samples_leaf=2, random_state=0), LOGITS[0]], ids=name
 )

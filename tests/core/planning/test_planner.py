@@ -13,7 +13,6 @@ from planned_cases import FACTOR, FITTED, PLAIN, design_of, made, planner_of, sh
 from scipy import stats
 
 from activeeval import DCG, METHODS, NDCG, RR, Precision, QueryPool, Rankings, Target
-from activeeval.core.design import RatePlan
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import joint_degrees
 from activeeval.core.planning import Forecast, Goal, HeldOut, Planner, Prospect
@@ -313,17 +312,6 @@ def test_known_grades_cost_nothing_and_lower_what_is_left():
     plain, taught = (planner_of(known=k).forecasts(METHODS["items"])[0] for k in (None, known))
     assert taught.cost == pytest.approx(plain.cost / 2, rel=0.1)
     assert taught.at(200).of_pool < plain.at(200).of_pool
-
-
-def test_one_sample_for_several_targets_costs_each_some_precision():
-    alone = planner_of()
-    target = alone.targets[0]
-    both = replace(alone, targets=[target, Target(DCG(cutoff=10), target.ranking)])
-    own, joint = alone.forecasts(METHODS["items"])[0], both.forecasts(METHODS["items"])[0]
-    budget = 0.2 * own.cost
-    assert own.at(budget).of_pool < joint.at(budget).of_pool < 4 * own.at(budget).of_pool
-    design = METHODS["items"].design(both.targets, **both.believed(METHODS["items"]))
-    assert joint.at(budget).of_pool == pytest.approx(RatePlan.of(design).at_budget(budget), rel=0.05)
 
 
 def test_a_pool_of_one_query_bounds_nothing_of_a_population():
