@@ -33,16 +33,21 @@ def figures(estimate):
     return replace(estimate, share=1.0)
 
 
+def uneven_pool(random, lengths, query_costs=0.0):
+    """Return a pool with unequal costs of items and unequal shares of its queries in the traffic."""
+    return pool_of(
+        lengths,
+        item_costs=random.uniform(0.5, 2, sum(lengths)),
+        query_costs=np.broadcast_to(query_costs, len(lengths)),
+        query_probs=random.dirichlet(np.full(len(lengths), 5.0)),
+    )
+
+
 def labelled_design(seed=0, method="items", n_queries=25, measure=None, compare=False, judged=None, **fields):
     """Return a design on a pool with unequal costs, and the pool's labels."""
     random = np.random.default_rng(seed)
     lengths = random.integers(1, 7, n_queries).tolist()
-    pool = pool_of(
-        lengths,
-        item_costs=random.uniform(0.5, 2, sum(lengths)),
-        query_costs=random.choice([0.0, 1.0, 3.0], n_queries),
-        query_probs=random.dirichlet(np.full(n_queries, 6.0)),
-    ).replace(**fields)
+    pool = uneven_pool(random, lengths, random.choice([0.0, 1.0, 3.0], n_queries)).replace(**fields)
     lists = [rankings_of(pool, random_lists(random, lengths, least=1)) for _ in range(2)]
     measure = measure or (DCG() if "items" in method else ERR(4))
     target = Target(measure, lists[0], lists[1] if compare else None)

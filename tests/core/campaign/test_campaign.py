@@ -355,7 +355,7 @@ def test_a_log_that_could_not_have_come_about_is_refused(event, problem):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_sample_on_file_is_the_sample(method):
     """From arrays: the same units, the same estimate, and no array may change on the way."""
-    design, labels = labelled_design(12, method)
+    design, labels = labelled_design(13, method)
     live = Campaign(design, 0.5 * design.cost, rng=13)
     arrays = to_arrays(live)
     again = from_arrays(arrays)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from core_cases import LEVELLED, judge_all
+from core_cases import LEVELLED, judge_all, uneven_pool
 from each_once import each_once
 from naive import (
     additive_value,
@@ -30,10 +30,9 @@ pytestmark = pytest.mark.kernel
 LENGTHS = (2, 3, 2, 3)
 
 
-def target_of(random, measure, lengths=LENGTHS, compare=False, **fields):
+def target_of(random, measure, lengths=LENGTHS, compare=False, query_costs=0.0):
     """Return a target on a pool with unequal costs and p, its lists at random."""
-    costs, p = random.uniform(0.5, 2, sum(lengths)), random.dirichlet(np.full(len(lengths), 4.0))
-    pool = pool_of(lengths, item_costs=costs, query_probs=p, **fields)
+    pool = uneven_pool(random, lengths, query_costs)
     lists = [rankings_of(pool, random_lists(random, lengths, least=least)) for least in (2, 1)]
     return Target(measure, lists[0], lists[1] if compare else None)
 
@@ -146,11 +145,12 @@ def test_known_items_are_never_asked_for_and_cost_nothing(method, compare):
     assert whole.std_error == 0
 
 
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize(
-    ("method", "measure"),
-    [("random", ERR(2)), ("whole", NDCG()), ("depth_plain", ERR(2)), ("depth_plain", AP()), ("items_plain", DCG())],
-    ids=str,
+@each_once(
+    ("compare", [False, True]),
+    (
+        ("method", "measure"),
+        [("random", ERR(2)), ("whole", NDCG()), ("depth_plain", ERR(2)), ("depth_plain", AP()), ("items_plain", DCG())],
+    ),
 )
 def test_given_what_is_known_value_and_variance_are_exactly_unbiased(method, measure, compare):
     """All samples of a hard budget, integrated over T: some items known, one query wholly, labels as they will.

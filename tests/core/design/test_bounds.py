@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import uneven_pool
 from each_once import each_once
 
-from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
+from activeeval import METHODS, Rankings, Target, parse_measure
 from activeeval.core.design import least_cost
 from activeeval.core.design.rates import variance_terms
 from activeeval.core.errors import InputError
@@ -27,20 +28,11 @@ SEGMENTS = {
 def input_of(method, measure, segments, overhead, *, versus=False, seed=0, judged=None):
     """Return what a method makes of a small pool with uneven costs and traffic, asked about segments."""
     random = np.random.default_rng(seed)
-    offsets, n = np.concatenate(([0], np.cumsum(SIZES))), sum(SIZES)
-    traffic = random.uniform(0.5, 2, len(SIZES))
-    pool = QueryPool(
-        [f"q{k}" for k in range(len(SIZES))],
-        offsets,
-        [f"d{k}" for k in range(n)],
-        item_costs=random.uniform(0.5, 2, n),
-        query_costs=np.full(len(SIZES), overhead),
-        query_probs=traffic / traffic.sum(),
-    )
-    ranking, other = (Rankings.from_scores(pool, random.random(n)) for _ in range(2))
+    pool = uneven_pool(random, SIZES, overhead)
+    ranking, other = (Rankings.from_scores(pool, random.random(pool.n_items)) for _ in range(2))
     target = Target(parse_measure(measure).bound_to(2), ranking, other if versus else None)
     targets = [replace(target, within=np.array(within, dtype=bool)) for within in segments]
-    probs = random.dirichlet(np.ones(3), n)
+    probs = random.dirichlet(np.ones(3), pool.n_items)
     return METHODS[method].design_input(targets, probs, factor=QueryFactor(0.8), judged=judged)
 
 

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from core_cases import uneven_pool
 from each_once import each_once
 from naive import dcg, err, ndcg, pool_of, random_probs, rankings_of
 
@@ -86,12 +87,7 @@ def exact(probs):
 def nights_of(seed, lengths=(3, 2), n_nights=2):
     """Return nights with other lists, other beliefs, unequal costs and unequal p."""
     random, n = np.random.default_rng(seed), sum(lengths)
-    pool = pool_of(
-        lengths,
-        item_costs=random.uniform(0.5, 2, n),
-        query_costs=np.zeros(len(lengths)),
-        query_probs=random.dirichlet(np.full(len(lengths), 4.0)),
-    )
+    pool = uneven_pool(random, lengths)
     whole = [[random.permutation(k).tolist() for k in lengths] for _ in range(n_nights)]
     lists = [
         whole[0],

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from core_cases import uneven_pool
 from naive import (
     Roots,
     fixed_samples,
@@ -20,7 +21,6 @@ from naive import (
     number_of,
     over_thresholds,
     paid_units,
-    pool_of,
     query_law,
     queue_of,
     random_probs,
@@ -47,13 +47,7 @@ def case_of(seed, method, measure=None, lengths=LENGTHS, overheads=OVERHEADS, co
     In a comparison the lists of the first query are equal, so that its value is certain.
     """
     random = np.random.default_rng(seed)
-    n = sum(lengths)
-    pool = pool_of(
-        lengths,
-        item_costs=random.uniform(0.5, 2, n),
-        query_costs=overheads,
-        query_probs=random.dirichlet(np.full(len(lengths), 4.0)),
-    )
+    pool, n = uneven_pool(random, lengths, overheads), sum(lengths)
     first = [random.permutation(k).tolist() for k in lengths]
     second = [first[0], *(one[::-1][: max(len(one) - 1, 0)] for one in first[1:])]
     target = Target(measure or DCG(), *(rankings_of(pool, one) for one in (first, second)[: 1 + compare]))

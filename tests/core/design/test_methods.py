@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from core_cases import judge_all
+from core_cases import judge_all, uneven_pool
 from each_once import each_once
 from naive import (
     PAPER,
@@ -47,12 +47,7 @@ def case(measure="DCG", compare=False, *, n_queries=24, overhead=1.5, seed=0):
     """Return a target on a small pool of unequal costs, a model without nodes, and labels that do not follow it."""
     random = np.random.default_rng(seed)
     lengths = random.integers(2, 7, n_queries).tolist()
-    pool = pool_of(
-        lengths,
-        query_probs=random.dirichlet(np.full(n_queries, 5.0)),
-        item_costs=random.uniform(0.5, 2, sum(lengths)),
-        query_costs=random.uniform(0, 2 * overhead, n_queries),
-    )
+    pool = uneven_pool(random, lengths, random.uniform(0, 2 * overhead, n_queries))
     lists = [rankings_of(pool, random_lists(random, lengths, least=2)) for _ in range(2)]
     target = Target(MEASURES.get(measure, measure), *lists[: 1 + compare])
     return target, random_probs(random, pool.n_items, 4), random.integers(0, 4, pool.n_items)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numba
 import numpy as np
 import pytest
-from core_cases import judge_all
+from core_cases import judge_all, uneven_pool
 from naive import over_thresholds, pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import METHODS, Campaign, InputError, QueryPool, Rankings, Target, replicate
@@ -17,11 +17,10 @@ from activeeval.core.measures import AP, DCG, ERR, NDCG, RBP, Additive, Precisio
 pytestmark = pytest.mark.kernel
 
 
-def lists_of(seed, lengths, least=1, **fields):
+def lists_of(seed, lengths, least=1):
     """Return two rankings of a pool with unequal costs and p, and a grade model."""
     random = np.random.default_rng(seed)
-    costs, p = random.uniform(0.5, 2, sum(lengths)), random.dirichlet(np.full(len(lengths), 4.0))
-    pool = pool_of(lengths, item_costs=costs, query_probs=p, **fields)
+    pool = uneven_pool(random, lengths)
     lists = [rankings_of(pool, random_lists(random, lengths, least=least)) for _ in range(2)]
     return random, *lists, random_probs(random, pool.n_items, 3)
 

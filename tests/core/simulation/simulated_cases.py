@@ -6,6 +6,7 @@ import math
 from dataclasses import fields
 
 import numpy as np
+from core_cases import uneven_pool
 from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, Recall, Success, Target
@@ -23,13 +24,7 @@ def case(measure="ERR", compare=True, seed=0, n_queries=24, longest=8):
     """
     random = np.random.default_rng(seed)
     lengths = random.integers(2, longest, n_queries).tolist()
-    n_items = sum(lengths)
-    pool = pool_of(
-        lengths,
-        query_probs=random.dirichlet(np.full(n_queries, 5.0)),
-        item_costs=random.uniform(0.5, 2, n_items),
-        query_costs=random.uniform(0, 3, n_queries),
-    )
+    pool, n_items = uneven_pool(random, lengths, random.uniform(0, 3, n_queries)), sum(lengths)
     first = random_lists(random, lengths, least=2)
     second = [one[:1] + one[1:][::-1] if q % 2 else one[::-1] for q, one in enumerate(first)]
     first[0] = second[0] = []
