@@ -1,7 +1,5 @@
 """The default interval: few values that differ, limits, the pool inside the population, and p values that agree."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Every module of the core is tested by a file of its name, or by the file that a row here names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

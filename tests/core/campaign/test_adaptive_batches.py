@@ -1,7 +1,5 @@
 """Samples whose depths follow labels, drawn batch by batch: the same as place by place."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

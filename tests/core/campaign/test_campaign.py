@@ -1,7 +1,5 @@
 """A campaign: units to judge, blocks to read, a budget that can grow, a log that says it all."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What should decide an open difference: every advice can be followed, and says no more than there is."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

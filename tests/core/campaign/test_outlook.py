@@ -1,7 +1,5 @@
 """What a judged sample leads to expect of more judgments, beside what more judgments show."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reading a campaign: once a block is complete, whatever cannot be judged, and what a small sample has to say."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

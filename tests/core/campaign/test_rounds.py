@@ -1,7 +1,5 @@
 """Rounds of judging: planned weights leave the mean alone, variances add up, and what is no round is refused."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Grades known beforehand, and values that no unknown grade can change: never asked for, exact in every estimate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

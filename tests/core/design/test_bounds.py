@@ -1,7 +1,5 @@
 """The least cost under several bounds: against all points beside it, and the laws of its multipliers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -4,8 +4,6 @@ Every night is drawn and read by the library; only the numbers are set, to the m
 changes. Truths are the measures of plain Python, variances the sums of the module's derivation.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Any items of a query: totals, rates, and that neither a model nor what was judged before biases the answer."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace
@@ -27,6 +25,7 @@ from activeeval.core.design.stages import ITEMS
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.estimation.effective import value_variance
 
+pytestmark = pytest.mark.kernel
 GAINS = [0.5, 1.0, 3.0]  # an item that could not be judged is not one of grade 0
 
 
@@ -73,7 +72,6 @@ def subsets(n):
 # Against loops and enumeration
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("method", ["items", "items_plain"])
 @pytest.mark.parametrize(("n_nodes", "zeros"), [(1, False), (3, False), (2, True)])
@@ -109,7 +107,6 @@ def test_totals_are_those_of_plain_loops(n_nodes, zeros, method, compare):
                     assert shown.within[0] @ form == pytest.approx(s, rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("level", [0.8, 1.6, 3.0])
@@ -136,7 +133,6 @@ def test_the_spread_between_queries_is_unbiased_at_a_level_for_any_labels(level,
         assert mean == pytest.approx(p @ (truth - p @ truth) ** 2, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("n_nodes", [1, 2])
@@ -171,7 +167,6 @@ def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(n_nodes, comp
 # What may be judged, and how often
 
 
-@pytest.mark.kernel
 def test_items_that_no_list_weighs_are_never_judged():
     """Equal ranks cancel, a cutoff cuts; the others come by what they may teach."""
     lists = [[[1, 0], [2, 0, 1]], [[1], [2, 1, 0]]]
@@ -189,7 +184,6 @@ def test_items_that_no_list_weighs_are_never_judged():
     assert cut.items[0] == larger
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("n_nodes", [1, 3])
 def test_spreads_are_between_what_one_node_and_what_no_label_leaves(n_nodes):
     """c² Var[g] by enumeration where grades are independent; with a factor the labels before take part of it away."""
@@ -214,7 +208,6 @@ def test_spreads_are_between_what_one_node_and_what_no_label_leaves(n_nodes):
         assert own.tolist() == sorted(own, reverse=True)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("n_nodes", [1, 3])
 def test_a_query_comes_by_what_its_items_leave_of_its_variance(n_nodes):
     """π ∝ p sqrt((A − ΣB + Σ_joined B) / (λ_0 + Σ_joined λ)) in plain loops; at least a twentieth of A is left."""
@@ -243,7 +236,6 @@ def test_a_query_comes_by_what_its_items_leave_of_its_variance(n_nodes):
     assert (n_left > 0) == (n_nodes > 1)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("beside", [0.0, 2.0])
 def test_without_an_overhead_items_come_on_their_own(beside):
     """A query of the ratio of its best item, none of whose items wait for another, whatever another query costs."""
@@ -258,7 +250,6 @@ def test_without_an_overhead_items_come_on_their_own(beside):
     assert found.of_open[3] == found.of_query[1]
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("overhead", [0.0, 0.5, 5.0])
 def test_roots_of_an_item_design_keep_their_bounds(overhead):
     """No item above its query, none below a hundredth of its best; free queries come at once."""
@@ -288,7 +279,6 @@ def test_a_cascade_has_no_item_design():
 # The fitted form
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("measure", [Additive([0, 1, 2], [1, 0.7, 0.4, 0.2]), RBP(0.6, gains="linear")], ids=str)
 def test_gains_that_are_affine_in_the_models_means_leave_no_error(measure):
     """g = 2 μ − 1 for every item: whatever is drawn, the estimate is the truth; the plain form is off."""

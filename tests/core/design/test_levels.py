@@ -4,8 +4,6 @@ The kernels are held against the definition of levels in plain Python (`naive.pl
 law, and the estimators against that law: all samples that a hard budget may end with, integrated over T.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The best that a model and costs allow: against the least cost under bounds, and laws of what is reached."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What holds for every method on offer: each measure, one ranking or two; rates and draws by their equations."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a design plans of a variance, by level: against the sum over places, another class, and the parts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A random depth: what is expected along the way, how often to go on, and that no model biases the answer."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

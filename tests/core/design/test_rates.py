@@ -1,7 +1,5 @@
 """Designs: the paper's sampling probabilities, what is judged in which order, what it costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st

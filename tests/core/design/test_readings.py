@@ -1,7 +1,5 @@
 """One sample, several questions: joint designs, readings of an order for other targets, what is out of its reach."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Schemes: what both answer is what a loop over their units, their draws or their file comes to."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many random queries judged whole a sample is worth: exact where it can be, unmoved by units, or absent."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a judged sample says, against plain loops, least squares by numpy, and sums over all samples."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
@@ -10,14 +8,13 @@ import numpy as np
 import pytest
 from core_cases import L, M, P, sample_of
 from each_once import each_once
-from naive import pool_of
 from naive_estimates import degrees, linear, n_regressors, normal_matrix, press, regression
 
-from activeeval import METHODS, Rankings, StateError, Target, parse_measure
+from activeeval import StateError
 from activeeval.core.estimation import estimate, evaluate
 from activeeval.core.kernels import estimates
-from activeeval.core.simulation import replicate
 
+pytestmark = pytest.mark.kernel
 Q = np.array([0.1, 0.2, 0.3, 0.4])
 PI = np.array([0.3, 0.9, 0.5, 0.6])
 TRUTH = float(P @ L)
@@ -52,7 +49,6 @@ def exact(arrays):
 # Draws with replacement
 
 
-@pytest.mark.kernel
 def test_the_ratio_is_sawades():
     for _, s in all_draws(3):
         w = P[s] / Q[s]
@@ -65,7 +61,6 @@ def test_the_ratio_is_sawades():
             assert found.degrees_of_freedom == pytest.approx(degrees(found.contributions**2, 1), rel=1e-12)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("value", [0.1, 0.3, 0.7])
 def test_draws_of_one_query_alone_tell_no_variance_however_they_round(value):
     """The sum of squares less the squared sum is 0 or 1e-18, as it happens; neither makes the estimate certain."""
@@ -77,7 +72,6 @@ def test_draws_of_one_query_alone_tell_no_variance_however_they_round(value):
 # The linear estimators against plain loops in exact arithmetic
 
 
-@pytest.mark.kernel
 @each_once(
     (("n", "k"), [(3, 2), (7, 2), (11, 2), (12, 3), (15, 3), (6, 3), (15, 4), (24, 4), (35, 5)]), ("seed", range(4))
 )
@@ -116,7 +110,6 @@ def gap_of(arrays):
     return population[1] - b * population[0] - omega @ (totals[:, 2] - b * totals[:, 1])
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("seed", range(4))
 def test_as_many_regressors_are_fitted_as_predict_queries_left_out(seed):
     """Whole queries, each predicted by numpy's least squares of the others; the third regressor helps, or is noise."""
@@ -144,7 +137,6 @@ def test_as_many_regressors_are_fitted_as_predict_queries_left_out(seed):
             assert best >= 3 or not helps
 
 
-@pytest.mark.kernel
 def test_b_minimises_the_plain_variance():
     arrays = seen(np.random.default_rng(4), 9, 2)
     b = regression(*arrays, 2)[0]
@@ -156,7 +148,6 @@ def test_b_minimises_the_plain_variance():
     assert all(variance(b) < variance(one) for one in moved)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("means", [np.zeros(4), np.full(4, 1.7)])
 def test_a_prediction_without_spread_is_a_regression_on_one(means):
     """B = weighted mean of L alone, no division by a determinant of 0; two degrees of freedom are paid all the same."""
@@ -171,7 +162,6 @@ def test_a_prediction_without_spread_is_a_regression_on_one(means):
     assert found.degrees_of_freedom == pytest.approx(degrees(shares, 2), rel=1e-9)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("reach", [0.5, 3.9, 4.1, 30.0])
 def test_a_fit_that_reaches_far_beyond_the_sample_is_one_on_the_first_regressor(reach):
     """Z̄ is so far from Σ ω z that the largest |g − 1| is ``reach``: above 4 the constant stands alone.
@@ -196,7 +186,6 @@ def test_a_fit_that_reaches_far_beyond_the_sample_is_one_on_the_first_regressor(
     assert found[1] == pytest.approx(sum(shares) * 8 / 6 + gap**2, rel=1e-10)  # as two were fitted
 
 
-@pytest.mark.kernel
 def test_a_regressor_that_repeats_another_is_left_out():
     omega, keep, totals, _, _ = seen(np.random.default_rng(6), 14, 3)
     totals[:, 0] += 4 * totals[:, 2]
@@ -209,7 +198,6 @@ def test_a_regressor_that_repeats_another_is_left_out():
     assert found[1] == pytest.approx(sum(shares) * 14 / 12, rel=1e-7)
 
 
-@pytest.mark.kernel
 def test_a_negative_variance_becomes_the_conservative_one():
     within = np.zeros((3, 6))
     within[:, 0] = [-5.0, -5.0, 0.0]
@@ -222,7 +210,6 @@ def test_a_negative_variance_becomes_the_conservative_one():
     assert found.variance == pytest.approx(terms[:2] @ terms[:2])
 
 
-@pytest.mark.kernel
 def test_one_query_tells_a_value_and_no_variance():
     for is_fitted in (False, True):
         for n in (1, 2) if is_fitted else (1,):
@@ -242,7 +229,6 @@ def test_nothing_judged_is_nothing_to_estimate_from():
         evaluate(sample_of([], []))
 
 
-@pytest.mark.kernel
 def test_certain_queries_alone_leave_the_others_as_predicted_and_bound_nothing():
     found = estimate(sample_of([], [], certain=[0, 2]), "by hand")
     assert found.value == pytest.approx(P[[0, 2]] @ L[[0, 2]] + P[[1, 3]] @ M[[1, 3]])
@@ -251,7 +237,6 @@ def test_certain_queries_alone_leave_the_others_as_predicted_and_bound_nothing()
     assert (found.interval().low, found.interval().high) == (-math.inf, math.inf)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize(
     ("values", "means", "is_fitted"),
     [(L, L, False), (L, L, True), (3 - 2 * M, M, True)],
@@ -268,7 +253,6 @@ def test_a_model_without_residuals_gives_the_exact_answer_and_bounds_nothing(val
             assert found.variance == math.inf
 
 
-@pytest.mark.kernel
 def test_regressors_of_which_nothing_varies_leave_the_model_its_word():
     """Queries all in for sure, of which parts were seen: what is unseen of y alone tells no coefficient."""
     omega, _, totals, _, population = seen(np.random.default_rng(7), 6, 2)
@@ -279,7 +263,6 @@ def test_regressors_of_which_nothing_varies_leave_the_model_its_word():
     assert found[1] == pytest.approx(omega**2 @ within[:, 0] * 6 / 4)
 
 
-@pytest.mark.kernel
 def test_predictions_that_are_nothing_but_rounding_are_no_regressor():
     omega, keep, totals, within, population = seen(np.random.default_rng(1), 8, 2)
     within[:], totals[:, 2], population[1] = 0.0, 0.0, 0.0
@@ -289,7 +272,6 @@ def test_predictions_that_are_nothing_but_rounding_are_no_regressor():
         assert found == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.kernel
 def test_values_that_are_all_alike_bound_nothing():
     """Nothing relevant was seen: a regression on 1 explains that exactly."""
     for n, k in ((5, 2), (30, 2), (30, 3)):
@@ -314,7 +296,6 @@ def lowest_everywhere(n, values=0.25):
     return omega, keep, totals, within, population
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("n", [6, 11, 12, 40])
 def test_depths_without_anything_relevant_bound_nothing(n):
     """The third regressor would explain them exactly; small samples do without it, and are told by y − h."""
@@ -324,7 +305,6 @@ def test_depths_without_anything_relevant_bound_nothing(n):
     assert math.isfinite(found_by(arrays, True)[1])
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize(
     ("n_unlike", "size", "is_fitted"), [(14, 0.7, False), (15, 0.7, True), (14, 0.02, True), (15, 0.02, True)]
 )
@@ -343,26 +323,6 @@ def test_the_third_regressor_is_for_half_of_the_queries_or_for_most_of_the_varia
     assert is_fitted == (n_unlike >= 15 or left[0] > 4 * left[1])
 
 
-@pytest.mark.statistical
-def test_depths_that_follow_labels_are_unbiased_where_few_queries_have_anything_relevant():
-    """RR, a uniform model, budgets that pay for the first places of all queries.
-
-    A bias of .15 of the error is four of its standard errors: one run in 10,000 would fail by chance.
-    """
-    random, n, k, repetitions = np.random.default_rng(3), 300, 20, 800
-    pool = pool_of([k] * n)
-    shares = np.where(random.random(n) < 0.4, 0.02, random.beta(1.5, 1.5, n))
-    grades = (random.random(n * k) < np.repeat(shares, k)).astype(np.int64)
-    target = Target(parse_measure("RR").bound_to(1), Rankings.from_scores(pool, -np.tile(np.arange(k), n)))
-    design = METHODS["depth"].looking("each").design(target, np.full((n * k, 2), 0.5))
-    drawn = replicate(design, grades, [0.2 * n * k], repetitions, 1)
-    truth = float(pool.query_probs @ target.values(grades))
-    errors = drawn.values[:, 0] - truth
-    assert abs(errors.mean()) < 0.15 * math.sqrt((errors**2).mean())
-    assert ((drawn.lows <= truth) & (truth <= drawn.highs)).mean() > 0.93  # of .95: below by 2.6 standard errors
-
-
-@pytest.mark.kernel
 @pytest.mark.parametrize("n", [8, 30])
 def test_what_is_rounding_beside_the_predictions_is_no_spread_whatever_is_fitted(n):
     """After an update that changed nothing y is 1e-19, and so is every coefficient: nothing beside m of 1e-3."""
@@ -383,7 +343,6 @@ def test_what_is_rounding_beside_the_predictions_is_no_spread_whatever_is_fitted
 # Degrees of freedom and warnings
 
 
-@pytest.mark.kernel
 def test_degrees_of_freedom_count_the_shares_that_matter():
     """Equal shares leave n − k; K equal ones among many that are nothing about K; one alone a single degree."""
     for n in (5, 50, 500):

@@ -1,7 +1,5 @@
 """What evidence says beyond its estimate: what is certain, what is open, and how queries of a population differ."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

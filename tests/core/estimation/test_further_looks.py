@@ -1,7 +1,5 @@
 """Readings after a top-up share what may miss: the level of each against simulation, p values against intervals."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Intervals: against their formulas, published tables and a plain loop; coverage where a law promises it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

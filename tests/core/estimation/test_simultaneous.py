@@ -1,7 +1,5 @@
 """Covariances of all differences by enumeration, max-t against known distributions, certain orders by all that fit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, permutations
 

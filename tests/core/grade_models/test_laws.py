@@ -1,7 +1,5 @@
 """Laws that every grade model obeys."""
 
-from __future__ import annotations
-
 import joblib
 import numpy as np
 import pytest
@@ -78,15 +76,6 @@ def test_same_seed_same_model_and_fit_leaves_parameters_alone(model, items):
     np.testing.assert_array_equal(first.fit(X, y).predict_proba(X), second.predict_proba(X))
     np.testing.assert_array_equal(first.predict(X), np.argmax(first.predict_proba(X), axis=1))
     assert repr(clone(first)) == before
-
-
-@pytest.mark.parametrize("model", MODELS, ids=name)
-def test_rows_are_predicted_one_by_one(model, items):
-    X, y = items(300, 1, missing=0.1)
-    fitted = clone(model).fit(X, y)
-    together = fitted.predict_proba(X[:5])
-    np.testing.assert_allclose(np.vstack([fitted.predict_proba(X[i : i + 1]) for i in range(5)]), together, rtol=1e-12)
-    assert fitted.predict_proba(X[:0]).shape == (0, 4)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=name)

@@ -1,7 +1,5 @@
 """Several grade models: what an estimate is fitted to, weights of a mixture, and which models are worth fitting."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

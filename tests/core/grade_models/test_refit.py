@@ -1,7 +1,5 @@
 """Predictions that learn from the sample: unbiased by enumeration, blind to a query's own labels."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

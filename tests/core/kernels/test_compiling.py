@@ -1,7 +1,5 @@
 """Compiled code is kept where it can be, and nothing depends on that."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

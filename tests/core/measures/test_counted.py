@@ -1,7 +1,5 @@
 """Rprec, Bpref, infAP, F1 and R_cap, held against trec_eval and a plain count."""
 
-from __future__ import annotations
-
 import ir_measures
 import numpy as np
 import pytest

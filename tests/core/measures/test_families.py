@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import shutil
 import warnings
@@ -192,26 +190,6 @@ def test_versus_is_the_difference_of_two_scores(name):
     other = rankings_of(one.pool, random_lists(np.random.default_rng(8), one.lengths))
     alone = [measure.score(one.pool, one.grades, ranking) for ranking in (one.ranking, other)]
     np.testing.assert_array_equal(measure.score(one.pool, one.grades, one.ranking, other), alone[0] - alone[1])
-
-
-@pytest.mark.kernel
-def test_a_vector_of_discounts_and_a_callable_are_the_same_measure():
-    collection = Collection(1)
-    vector = 1 / np.sqrt(np.arange(1, 31))
-    for family, worth in ((Additive, [0, 1, 3, 7, 15]), (Cascade, [0, 0.1, 0.2, 0.4, 0.9])):
-        given, called = (
-            family(worth, discounts).score(collection.pool, collection.grades, collection.ranking)
-            for discounts in (vector, lambda ranks: 1 / np.sqrt(ranks))
-        )
-        np.testing.assert_allclose(given, called, rtol=1e-14)
-
-
-@pytest.mark.kernel
-def test_a_short_discount_vector_cuts_every_list():
-    collection = Collection(1)
-    args = collection.pool, collection.grades, collection.ranking
-    short, cut = Additive(None, [1.0, 0.5]).score(*args), Additive(None, [1.0, 0.5, 0.25, *[0.1] * 30], 2).score(*args)
-    np.testing.assert_array_equal(short, cut)
 
 
 def test_an_open_scale_takes_the_largest_grade_of_what_is_scored():

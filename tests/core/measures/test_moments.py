@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -279,31 +277,6 @@ def test_laws_of_two_rankings(family, case):
     for moments in (one, alone):
         assert np.all(moments.variance >= 0)
         assert np.all(moments.second >= moments.mean**2)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-@few
-@given(case=random_case, cutoff=st.integers(1, 8))
-def test_a_cutoff_is_the_measure_on_cut_lists(family, case, cutoff):
-    make, _ = FAMILIES[family]
-    longest = max(len(p) for p in case["probs"])
-    case = case | {"discounts": np.linspace(1, 2, longest), "cutoff": cutoff}
-    cut = case | {"cutoff": None} | {side: [one[:cutoff] for one in case[side]] for side in ("first", "second")}
-    for versus in (False, True):
-        one, other = both(case, make, versus), both(cut, make, versus)
-        np.testing.assert_array_equal(one.mean, other.mean)
-        np.testing.assert_array_equal(one.second, other.second)
-
-
-def test_known_grades_give_the_value_without_spread():
-    random = np.random.default_rng(7)
-    pool = pool_of([4, 9, 1])
-    grades = random.integers(0, 5, pool.n_items)
-    first, second = (rankings_of(pool, random_lists(random, [4, 9, 1])) for _ in range(2))
-    for measure in (DCG(), ERR(4), ERR(4, cutoff=3)):
-        moments = measure.moments(pool, np.eye(5)[grades], first, second)
-        np.testing.assert_allclose(moments.mean, measure.score(pool, grades, first, second), rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(moments.variance, 0, atol=1e-15)
 
 
 @pytest.mark.parametrize("stop", [0.2, 0.5, 1e-3])

@@ -1,7 +1,5 @@
 """Measures as text: every spelling, what a text that is none is told, and that printing and parsing go together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from naive import pool_of, rankings_of

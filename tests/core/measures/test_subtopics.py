@@ -1,7 +1,5 @@
 """α-nDCG and ERR-IA, held against ndeval."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Planners of a generated pool, and pilots that are judged by labels of its model."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The least new labels for half-widths: against the design that knows of none, what is in hand, and shares."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What pilots teach a plan: ratios of what was seen to what was expected, and ranges that hold as often as they say."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What is planned beside what happens: labels drawn from the model, replayed samples, SciPy's normal distribution."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

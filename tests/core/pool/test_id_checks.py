@@ -1,7 +1,5 @@
 """Texts in one buffer against lists of str."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

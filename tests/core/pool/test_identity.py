@@ -1,7 +1,5 @@
 """Numbers that belong to ids, against the published hashes in Python's whole numbers; what they may depend on."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Designs with their labels, which are replayed or judged."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields
 

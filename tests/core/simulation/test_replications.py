@@ -1,7 +1,5 @@
 """Replications: a campaign each, bit for bit; what they are summed up to, by hand; the paper's draws by enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What repetitions are summed up to, by hand: errors, coverage, what is saved, and their standard errors."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 
