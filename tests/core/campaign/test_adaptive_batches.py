@@ -225,7 +225,7 @@ def test_another_question_is_refused_and_a_segment_is_read():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("n", [80, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [40, pytest.param(1500, marks=pytest.mark.slow)])
 def test_batchs_are_unbiased_at_a_hard_budget(n):
     """The difference form, samples of twelve queries: within 4 standard errors, 1 run in 15,000 would fail."""
     random = np.random.default_rng(2)

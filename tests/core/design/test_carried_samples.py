@@ -300,35 +300,6 @@ def test_a_file_of_such_a_sample_has_the_same_units_and_estimate(method, measure
     assert said_by(again) == said_by(campaign)
 
 
-@pytest.mark.parametrize(("method", "measure"), [("items_plain", "dcg"), ("depth_plain", "err")])
-def test_the_order_of_queries_and_rows_changes_nothing(method, measure):
-    """Queries the other way round, and so their items: the same documents are asked for, and the same is said."""
-    lengths = (4, 3, 5)
-    nights = nights_of(12, lengths)
-    n, starts = sum(lengths), np.cumsum((0, *lengths))
-    names = [[f"d{q}.{k}" for k in range(length)] for q, length in enumerate(lengths)]
-
-    def said(order):
-        items = np.concatenate([np.arange(starts[q], starts[q + 1]) for q in order])
-        pool = QueryPool(
-            [f"q{q}" for q in order],
-            np.cumsum([0, *(lengths[q] for q in order)]),
-            [name for q in order for name in names[q]],
-            item_costs=nights.pool.item_costs[items],
-            query_costs=np.zeros(len(lengths)),
-            query_probs=nights.pool.query_probs[list(order)],
-        )
-        lists = tuple([each[q] for q in order] for each in nights.lists)
-        moved = Nights(pool, lists, tuple(probs[items] for probs in nights.probs), nights.grades[items])
-        _, campaign, asked, _ = two_nights(moved, (4.0, 3.0), method, measure)
-        return sorted(str(pool.item_texts[z]) for z in asked), said_by(campaign)[0]
-
-    (asked, value), (again, same) = said((0, 1, 2)), said((2, 0, 1))
-    assert asked == again
-    assert 0 < len(asked) < n
-    assert same == pytest.approx(value, rel=1e-12)
-
-
 def test_reading_earlier_nights_again_is_the_direct_sum():
     """Σ p c μ + Σ over what is in hand of p c (g − μ) / M, of what three nights have drawn."""
     nights = nights_of(13, lengths=(4, 3, 5), n_nights=3)

@@ -45,7 +45,7 @@ def design_of(measure, compare=False, kind="sure", looks="each", known=None, len
 def label_sets(n_items):
     random = np.random.default_rng(3)
     fixed = [(0,) * n_items, (2,) * n_items, (1, 2, 1, 0, 1, 2, 0)[:n_items]]
-    return [np.array(each) for each in (*fixed, *random.integers(0, 3, (9, n_items)).tolist())]
+    return [np.array(each) for each in (*fixed, *random.integers(0, 3, (5, n_items)).tolist())]
 
 
 def assert_unbiased(followed, labels, level):

@@ -194,7 +194,7 @@ CASES = {
     "depth, DCG": ("depth_plain", DCG(), {"overheads": (3, 0, 1, 3)}),
     "items": ("items_plain", DCG(), {}),
     "items, one certain": ("items_plain", DCG(), COMPARED),
-    "items, no overhead": ("items_plain", RBP(0.7, gains="linear"), {"overheads": (0, 0, 0, 0)}),
+    "items, no overhead": ("items_plain", RBP(0.7, gains="linear"), {"lengths": (2, 1, 2), "overheads": (0, 0, 0)}),
     "items, dear queries": ("items_plain", DCG(cutoff=2), {"overheads": (4, 4, 3, 5)}),
 }
 

@@ -319,8 +319,7 @@ MEASURES = {
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("n_nodes", [2, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize("name", MEASURES)
+@each_once(("compare", [True, False]), ("name", MEASURES))
 def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(name, compare, n_nodes):
     """All label vectors, all subsets of the queries, all depths; the model has nothing to do with the labels."""
     random = np.random.default_rng(8)

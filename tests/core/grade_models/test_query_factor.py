@@ -71,9 +71,9 @@ def by_quad(f):
 
 @pytest.fixture(scope="module")
 def labelled():
-    """Rows of twelve queries of two to six items, in no order of the queries."""
+    """Rows of eight queries of two to six items, in no order of the queries."""
     random = np.random.default_rng(5)
-    queries = random.permutation(np.repeat(np.arange(12), random.integers(2, 7, size=12)))
+    queries = random.permutation(np.repeat(np.arange(8), random.integers(2, 7, size=8)))
     probs = some_probs(queries.size, 3, seed=6)
     return probs, grades_of(QueryFactor(2.0, 0.8, 0.3), probs, queries, 8), queries
 
@@ -128,10 +128,10 @@ def test_likelihood_is_the_one_of_plain_loops_and_close_to_the_integral(labelled
     params = (fitted.sigma, fitted.slope, fitted.shift)
     assert 0.5 < fitted.sigma < 3
     assert fitted.log_likelihood == pytest.approx(plain_likelihood(params, *labelled, by_nodes), rel=1e-10)
-    assert fitted.log_likelihood == pytest.approx(plain_likelihood(params, *labelled, by_quad), abs=0.015 * 12)
+    assert fitted.log_likelihood == pytest.approx(plain_likelihood(params, *labelled, by_quad), abs=0.015 * 8)
     independent = plain_likelihood((0.0, 1.0, 0.0), *labelled, lambda f: f(0.0))
     assert fitted.log_likelihood_without == pytest.approx(independent, rel=1e-10)
-    assert (fitted.n_items, fitted.n_queries) == (labelled[1].size, 12)
+    assert (fitted.n_items, fitted.n_queries) == (labelled[1].size, 8)
 
 
 def test_fit_is_the_maximum_that_a_search_without_gradient_finds(labelled):

@@ -98,6 +98,5 @@ def test_what_a_function_calls_may_change_alone(tmp_path):
     for name, text in ROOM.items():
         (room / name).write_text(text.format(1))
     assert answer() == ["2", "0"]
-    assert answer() == ["2", "1"]
     (room / "inner.py").write_text(ROOM["inner.py"].format(20))
     assert answer() == ["21", "0"]
