@@ -178,16 +178,6 @@ def test_above_floors_no_neighbour_costs_less(method, measure, segments, share, 
         assert (least.judged >= floors).all()
 
 
-@each_once((("method", "measure"), CASES[:3]), ("share", [0.3, 1.5]))
-def test_above_nothing_the_cost_is_what_it_is_without_floors(method, measure, share):
-    held = input_of(method, measure, SEGMENTS["overlapping"], 0.0)
-    bounds = bounds_of(held, share)
-    plain, above = least_cost(held, bounds), least_cost(held, bounds, np.zeros(held.places.open_queries.size))
-    assert above.cost == pytest.approx(plain.cost, rel=1e-9)
-    assert above.judged == pytest.approx(plain.judged, rel=1e-6)
-    assert above.weights == pytest.approx(plain.weights, rel=1e-6)
-
-
 @pytest.mark.parametrize("method", ["items", "depth"])
 def test_what_is_in_hand_and_enough_costs_nothing(method):
     held = input_of(method, "DCG@3", SEGMENTS["apart"], 0.0)

@@ -113,24 +113,6 @@ def test_items_that_no_list_holds_follow_by_id_descending():
     assert target.judging_lists()[1].tolist() == [3, 1, 0, 2]
 
 
-def test_costs_are_those_of_the_items_to_judge_and_the_overhead_in_mean_items():
-    pool = pool_of([3, 2, 1], item_costs=[1, 2, 4, 8, 16, 32], query_costs=[0.5, 0.25, 0.125])
-    first, second = rankings_of(pool, [[0, 1], [0], []]), rankings_of(pool, [[1, 2], [], []])
-    mean = 63 / 6
-    target = Target(DCG(), first, second)
-    design = METHODS["passive"].design(target)
-    assert design.scheme.draws_of(design.order).costs * mean == pytest.approx([7.5, 8.25, 0.0])
-    assert np.diff(design.order.offsets).tolist() == [3, 1, 0]
-    assert design.scheme.draws_of(design.order).expected_cost * mean == pytest.approx(15.75 / 3)
-    for method in ("random", "whole", "depth", "items"):
-        own = METHODS[method].design(target, np.full((6, 3), 1 / 3))
-        assert own.cost * mean == pytest.approx(15.75)
-        assert own.order.overheads * mean == pytest.approx([0.5, 0.25, 0])
-        assert own.order.dearest_units * mean == pytest.approx([7.5, 8.25, 0])
-    cut = METHODS["passive"].design(Target(DCG(cutoff=1), first))
-    assert cut.scheme.draws_of(cut.order).costs * mean == pytest.approx([1.5, 8.25, 0.0])
-
-
 def test_costs_in_another_unit_make_the_same_design():
     """Cents or hours: everything is in mean items."""
     target, probs = random_target(7, DCG(), query_costs=np.linspace(0, 3, 12))

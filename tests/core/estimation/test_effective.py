@@ -124,14 +124,6 @@ def test_neither_the_unit_of_a_measure_nor_the_order_of_rows_matters(whole, meth
     assert sizes[1:] == pytest.approx(sizes[:1] * 2, rel=1e-6)
 
 
-@pytest.mark.parametrize("method", ["items", "depth"])
-def test_more_judgments_are_worth_more(whole, method):
-    design, grades = design_of(method, whole)
-    few, many = (judged(design, grades, share * design.cost)[1].effective_sample_size for share in (0.25, 0.6))
-    assert few < many
-    assert few > 0.25 * 300  # a design that did no better than judging that share of queries whole is broken
-
-
 # Absent
 
 

@@ -68,16 +68,6 @@ def test_the_hashes_of_a_pool_are_those_of_its_ids(queries, items):
     assert len({*expected[0], *expected[1]}) == len(queries) * (1 + len(items))
 
 
-def test_what_an_id_is_of_and_where_it_ends_is_part_of_it():
-    pool = QueryPool(["a", "ab", "x"], [0, 1, 2, 3], ["bc", "c", "x"])
-    queries, items = pool_hashes(pool)
-    assert items[0] != items[1]
-    assert queries[2] != items[2]
-    again = QueryPool(["x", "a"], [0, 1, 3], ["x", "c", "bc"])
-    assert pool_hashes(again)[1].tolist()[::2] == [items[2], items[0]]
-    assert pool_hashes(again)[1][1] not in items
-
-
 @pytest.mark.statistical
 @pytest.mark.parametrize("fixed", ["key", "word"])
 def test_numbers_are_uniform_and_keys_and_ids_tell_them_apart(fixed):
