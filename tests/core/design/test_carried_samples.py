@@ -232,7 +232,7 @@ def test_a_night_up_to_what_is_enough_is_unbiased_also_in_a_segment(method, meas
 @pytest.mark.parametrize("seed", [1, 2])
 def test_variances_and_covariance_of_items_are_those_of_the_formula(seed, monkeypatch):
     """Var = Σ e² (1/M − 1) and Cov = Σ e₁ e₂ (1/max(M₁, M₂) − 1), e = p c (g − μ), of items that both nights list."""
-    nights = nights_of(seed)
+    nights = nights_of(seed, (3, 1))
     designs = [nights.design("items_plain", "dcg", night) for night in (0, 1)]
     law = enumerated(nights, designs, (1.3, 0.9), monkeypatch)
     e = [nights.residuals(night) for night in (0, 1)]

@@ -16,6 +16,7 @@ from activeeval.core.grade_models import (
     log_loss,
     tune_grade_model,
 )
+from activeeval.core.grade_models.featureless import recalibration_loss
 
 
 def calibrated(n, random):
@@ -92,6 +93,18 @@ def test_labels_of_one_grade_are_enough():
     probs, _ = calibrated(30, np.random.default_rng(2))
     out = GivenProbabilities().fit(probs, np.zeros(30, dtype=int)).predict_proba(probs)
     assert out[:, 0].mean() > probs[:, 0].mean()
+
+
+def test_recalibration_gradient_is_the_derivative():
+    random = np.random.default_rng(3)
+    logits, signs = random.normal(size=(40, 3)), random.choice([-1.0, 1.0], size=(40, 3))
+    params = random.normal(size=5)
+    numeric = [
+        (recalibration_loss(params + s, logits, signs, 2.0)[0] - recalibration_loss(params - s, logits, signs, 2.0)[0])
+        / 2e-6
+        for s in 1e-6 * np.eye(5)
+    ]
+    np.testing.assert_allclose(recalibration_loss(params, logits, signs, 2.0)[1], numeric, rtol=1e-6, atol=1e-7)
 
 
 def test_predicting_without_a_fit_leaves_no_trace():

@@ -45,13 +45,8 @@ def compiled(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("suffix", "content"),
-    [
-        ("nbi", b""),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("nbc", b"junk"), ("nbi", b"\x80\x05."))),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("suffix", "content"), [("nbi", b""), ("nbc", b"junk"), ("nbi", b"\x80\x05.")])
 def test_a_damaged_cache_is_said_once_and_compiled_anew(compiled, tmp_path, content, suffix):
     shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
     damaged = list(tmp_path.rglob(f"*.{suffix}"))
