@@ -20,6 +20,7 @@ BY = {
         *("campaign/record", "campaign/requested_units", "campaign/units"),
         *("campaign/judging_rules", "kernels/evidence"),
     ],
+    "core/campaign/test_campaign_reading.py": ["campaign/reading"],
     "core/campaign/test_rounds.py": ["campaign/joint_estimates"],
     "core/campaign/test_adaptive_batches.py": ["campaign/probabilities", "design/query_paths"],
     # design
