@@ -1,7 +1,5 @@
 """Errors name the parameter that is to be given otherwise, also behind a process and at the command line."""
 
-from __future__ import annotations
-
 import pickle
 
 import click

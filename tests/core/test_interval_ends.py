@@ -1,7 +1,5 @@
 """The default interval: few values that differ, limits, the pool inside the population, and p values that agree."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -9,20 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial, norm, t, t as student
 
-from activeeval import (
-    DCG,
-    ERR,
-    METHODS,
-    RR,
-    Campaign,
-    Precision,
-    QueryPool,
-    Rankings,
-    Success,
-    compare,
-    compare_scores,
-    mean_interval,
-)
+from activeeval import DCG, ERR, METHODS, RR, Campaign, Precision, QueryPool, Rankings, Success, compare, mean_interval
 from activeeval.core.errors import InputError
 from activeeval.core.estimation.significance import holm, holm_confidences
 from activeeval.core.interval_ends import IntervalBasis, Shares, wilson_limits
@@ -194,13 +179,6 @@ def test_every_interval_lies_inside_what_the_measure_can_be():
     assert beyond == pytest.approx((1 - 0.01 * student.ppf(0.975, 50), 1.0))  # that of the nearest value there can be
 
 
-def test_without_limits_it_is_the_t_interval():
-    values = counted(40, 3, 0)
-    plain = mean_interval(values)
-    assert plain.high - plain.mean == pytest.approx(2.0227 * plain.std_error, rel=1e-4)
-    assert mean_interval(np.full(5, 2.0)).high == 2.0
-
-
 def test_the_most_frequent_value_of_many_different_ones_is_near_their_middle():
     values = np.array([0.9, 0.1, 0.2, 0.30000000000000004, 0.3, 0.5, 0.6, 0.8, 0.8])
     assert Shares.of(values).mode == 0.8 or Shares.of(values).mode == pytest.approx(0.3)
@@ -241,18 +219,6 @@ def test_limits_of_a_gain_that_rises_with_the_grade_need_the_largest_grade(lists
 def test_limits_of_learned_gains_below_0_are_on_both_sides(lists):
     _, ranking, _ = lists
     assert Target(Additive([-1, 0, 2], [1.0, 0.5]), ranking).limits(None) == (-1.5, 3.0)
-
-
-def test_compare_and_score_say_the_same_of_the_same_judgments():
-    qrels = {f"q{q:02}": {"a": 1, "b": 0} for q in range(40)}
-    old = {query: {"a": 2.0, "b": 1.0} for query in qrels}
-    new = {query: {"a": 1.0, "b": 2.0} for query in qrels}
-    answer = compare(old, new, judgments=qrels, measure="P@1")
-    scored = compare_scores(np.zeros(40), np.ones(40), limits=DIFFERENCE)
-    assert tuple(answer.interval) == (scored.low, scored.high)
-    assert answer.p_value == scored.p_t
-    assert answer.cautions == ()
-    assert (answer.of("pool").interval().low, answer.of("pool").interval().high) == (-1.0, -1.0)
 
 
 @pytest.mark.parametrize("losses", [40, 3])

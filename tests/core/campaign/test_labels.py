@@ -1,8 +1,5 @@
 """Items that judges grade differently, counted by the mean of what their grades are worth."""
 
-from __future__ import annotations
-
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -230,36 +227,12 @@ def test_the_sample_is_the_same_and_answers_other_questions_too(method):
     assert campaign.estimate().cautions == campaign.estimate(design.targets[0]).cautions
 
 
-def test_mean_gains_are_unbiased_in_the_mean_over_samples():
-    """A two-sided z test at 4 standard errors: false alarm 6e-5."""
-    one, other, probs, ann, bob = case_of(5, compare=True)
-    design = METHODS["items_plain"].design(Target(DCG(), one, other), probs, budget=35)
-    truth = (
-        mean_values("exp", Target(DCG(), one), ann, bob) - mean_values("exp", Target(DCG(), other), ann, bob)
-    ).mean()
-    values = np.array([read(design, {"a": ann, "b": bob}, rng=seed).estimate().value for seed in range(120)])
-    assert abs(values.mean() - truth) < 4 * values.std(ddof=1) / np.sqrt(values.size)
-
-
 def test_a_measure_without_gains_between_is_refused():
     one, _, probs, ann, bob = case_of(6)
     design = METHODS["depth"].design(Target(AP(), one), probs, budget=40)
     with pytest.raises(InputError, match=r"AP\(rel=1\) has no gain between relevant and not"):
         read(design, {"ann": ann, "bob": bob}).estimate()
     assert read(design, {"ann": ann, "bob": bob}, "median").estimate().n_items > 0
-
-
-def test_three_judges_weigh_alike():
-    one, _, probs, ann, bob = case_of(7)
-    design = METHODS["whole"].design(Target(DCG(), one), probs, max_grade=TOP, budget=1e6)
-    cid = np.where(np.arange(ann.size) % 3 == 0, bob, ann)  # no copy of another's: that would be one judge
-    orders = itertools.permutations({"ann": ann, "bob": bob, "cid": cid}.items())
-    values = {read(design, dict(order)).estimate().value for order in orders}
-    gains = sum(2.0**grades - 1 for grades in (ann, bob, cid)) / 3
-    expected = np.zeros(25)
-    np.add.at(expected, one.pool.item_queries[one.items], gains[one.items] / np.log2(1 + one.ranks))
-    assert len(values) == 1
-    assert values.pop() == pytest.approx(expected.mean(), rel=1e-12)
 
 
 def test_a_known_grade_is_never_taken_for_one_that_stands_for_judges():

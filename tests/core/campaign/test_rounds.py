@@ -1,20 +1,20 @@
 """Rounds of judging: planned weights leave the mean alone, variances add up, and what is no round is refused."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import estimate_of, judge_all
 from naive import pool_of, rankings_of
 
-from activeeval import DCG, ERR, METHODS, Campaign, Estimate, InputError, StateError, Target
+from activeeval import DCG, ERR, METHODS, Campaign, InputError, StateError, Target
 from activeeval.core.campaign.joint_estimates import combined, planned_weights, read_together
 from activeeval.core.campaign.rounds import N_FOLDS, Rounds
 from activeeval.core.grade_models import QueryFactor
 from activeeval.core.pool import pool_hashes
 from activeeval.core.results import Note
+from activeeval.formats.sample_file import from_arrays, to_arrays
 
 GAINS, N = [0.0, 1.0, 3.0], 60
 
@@ -44,32 +44,11 @@ def learning(probs, labels_of=None):
 def run(method, target, labels, probs, rng, budgets=(40, 80)):
     rounds = Rounds(METHODS[method], target, budgets, learning(probs), rng=rng)
     while (campaign := rounds.next()) is not None:
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, labels[list(unit.items)].tolist())
+        judge_all(campaign, labels)
     return rounds
 
 
-def estimate_of(value, std_error, df=19.0):
-    counts = {"n_open": 20, "n_draws": 20, "n_queries": 20, "n_items": 20, "cost": 20.0}
-    return Estimate(value=value, std_error=std_error, degrees_of_freedom=df, method="items", **counts)
-
-
 # The law of predictable weights
-
-
-def test_weights_from_the_same_round_bias_the_mean_and_planned_ones_do_not():
-    """Two rounds of 20 values of mean 1, exponential; 4,000 repetitions, one false alarm in 16,000 (four errors)."""
-    random, by_own, planned = np.random.default_rng(0), [], []
-    for _ in range(4000):
-        draws = random.exponential(size=(2, 20))
-        two = [estimate_of(own.mean(), own.std(ddof=1) / math.sqrt(20)) for own in draws]
-        precision = np.array([one.std_error**-2 for one in two])
-        by_own.append(combined(two, precision / precision.sum()).value)
-        planned.append(combined(two, [0.5, 0.5]).value)
-    error = np.std(planned) / math.sqrt(4000)
-    assert abs(np.mean(planned) - 1) < 4 * error
-    assert np.mean(by_own) < 1 - 8 * error
-    assert np.mean(by_own) == pytest.approx(0.956, abs=0.03)
 
 
 @pytest.mark.slow
@@ -197,8 +176,7 @@ def test_a_taught_reading_predicts_each_query_from_the_labels_of_other_folds(met
 
     rounds = Rounds(METHODS[method], target, (60, 60), believe, rng=3)
     while (campaign := rounds.next()) is not None:
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, labels[list(unit.items)].tolist())
+        judge_all(campaign, labels)
     del asked[:]
     found = rounds.estimate(taught=True)
     assert rounds.estimate(taught=True) == found
@@ -238,9 +216,7 @@ def test_taught_readings_hold_and_err_less_where_labels_teach_what_nobody_knew(m
 
     for seed in range(600):
         rounds = Rounds(METHODS[method], target, (120,), believe, rng=seed)
-        campaign = rounds.next()
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, labels[list(unit.items)].tolist())
+        judge_all(rounds.next(), labels)
         pair = [rounds.estimate(taught=taught) for taught in (False, True)]
         ends = pair[1].interval(0.95)
         found.append((pair[0].value - truth, pair[1].value - truth, ends.low <= truth <= ends.high))
@@ -294,8 +270,6 @@ def test_a_round_that_is_open_holds_back_all_that_follows():
 
 
 def test_rounds_read_from_files_are_those_that_were_judged():
-    from activeeval.formats.sample_file import from_arrays, to_arrays
-
     target, labels, probs = case_of(10)
     rounds = run("items", target, labels, probs, 10)
     stored = []

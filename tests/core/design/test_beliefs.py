@@ -1,11 +1,10 @@
 """Grades known beforehand, and values that no unknown grade can change: never asked for, exact in every estimate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import LEVELLED, judge_all, uneven_pool
 from each_once import each_once
 from naive import (
     additive_value,
@@ -26,23 +25,18 @@ from activeeval.formats.sample_file import from_arrays, to_arrays
 
 pytestmark = pytest.mark.kernel
 
-LEVELLED = ("random", "whole", "depth_plain", "depth", "items_plain", "items")
 LENGTHS = (2, 3, 2, 3)
 
 
-def target_of(random, measure, lengths=LENGTHS, compare=False, **fields):
+def target_of(random, measure, lengths=LENGTHS, compare=False, query_costs=0.0):
     """Return a target on a pool with unequal costs and p, its lists at random."""
-    costs, p = random.uniform(0.5, 2, sum(lengths)), random.dirichlet(np.full(len(lengths), 4.0))
-    pool = pool_of(lengths, item_costs=costs, query_probs=p, **fields)
+    pool = uneven_pool(random, lengths, query_costs)
     lists = [rankings_of(pool, random_lists(random, lengths, least=least)) for least in (2, 1)]
     return Target(measure, lists[0], lists[1] if compare else None)
 
 
 def judged_campaign(design, labels, budget, **arguments):
-    campaign = Campaign(design, budget, **arguments)
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, labels[list(unit.items)].tolist())
-    return campaign
+    return judge_all(Campaign(design, budget, **arguments), labels)
 
 
 # What is believed
@@ -149,11 +143,12 @@ def test_known_items_are_never_asked_for_and_cost_nothing(method, compare):
     assert whole.std_error == 0
 
 
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize(
-    ("method", "measure"),
-    [("random", ERR(2)), ("whole", NDCG()), ("depth_plain", ERR(2)), ("depth_plain", AP()), ("items_plain", DCG())],
-    ids=str,
+@each_once(
+    ("compare", [False, True]),
+    (
+        ("method", "measure"),
+        [("random", ERR(2)), ("whole", NDCG()), ("depth_plain", ERR(2)), ("depth_plain", AP()), ("items_plain", DCG())],
+    ),
 )
 def test_given_what_is_known_value_and_variance_are_exactly_unbiased(method, measure, compare):
     """All samples of a hard budget, integrated over T: some items known, one query wholly, labels as they will.
@@ -183,43 +178,6 @@ def test_given_what_is_known_value_and_variance_are_exactly_unbiased(method, mea
 
 
 @pytest.mark.parametrize("method", LEVELLED)
-def test_everything_known_is_a_census_without_a_question(method):
-    random = np.random.default_rng(4)
-    target = target_of(random, DCG())
-    labels = random.integers(0, 3, 10)
-    design = METHODS[method].design(target, random_probs(random, 10, 3), judged=labels)
-    assert design.cost == 0
-    campaign = Campaign(design, 1.0)
-    assert campaign.ask() is None
-    assert campaign.ended == "everything is judged"
-    estimate = campaign.estimate()
-    assert estimate.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12)
-    assert (estimate.std_error, estimate.n_items, estimate.cost, estimate.cautions) == (0, 0, 0, ())
-
-
-def test_known_values_are_known_squares_in_the_variance_between_queries():
-    """S² (1 − Σ p²) = Σ_known p L² + (1 − P_known) · weighted mean of L² over the rest − (R̂² − V̂), by hand."""
-    random = np.random.default_rng(11)
-    target = target_of(random, DCG(), (3,) * 40)
-    pool, labels = target.pool, random.integers(0, 4, 120)
-    known = np.where(pool.item_queries < 15, labels, -1)
-    design = METHODS["random"].design(target, judged=known)
-    campaign = judged_campaign(design, labels, 0.5 * design.cost, rng=2)
-    near, wide = campaign.estimate(), campaign.estimate(scope="population")
-    p, values = pool.query_probs, target.values(labels)
-    level = Campaign(design, 0.99 * design.cost, rng=2).planned[len(campaign.units)].level
-    is_known = ~design.order.is_open | (level * design.order.query_rates >= 1)
-    drawn = [unit.query for unit in campaign.units if not is_known[unit.query]]
-    weights = p[drawn] / np.minimum(1, level * design.order.query_rates[drawn])
-    squares = p[is_known] @ values[is_known] ** 2
-    squares += (1 - p[is_known].sum()) * (weights @ values[drawn] ** 2) / weights.sum()
-    spread = squares - (near.value**2 - near.std_error**2)
-    assert near.value == wide.value
-    assert wide.std_error**2 - near.std_error**2 == pytest.approx(spread / (1 / (p @ p) - 1), rel=1e-9)
-    assert is_known.sum() >= 15
-
-
-@pytest.mark.parametrize("method", LEVELLED)
 def test_equal_lists_and_empty_lists_are_certain(method):
     """Equal down to the cutoff in a comparison, or nothing ranked: no label can change them, so nobody is asked."""
     random = np.random.default_rng(5)
@@ -244,23 +202,6 @@ def test_equal_lists_and_empty_lists_are_certain(method):
         assert METHODS[method].design(alone, probs).order.is_open.tolist() == [True, True, False] + [True] * 17
 
 
-def test_a_key_belongs_to_what_is_known():
-    """Fresh numbers: those by which the known items were once chosen would leave them out of every sample."""
-    random = np.random.default_rng(6)
-    target = target_of(random, DCG())
-    probs, keys = random_probs(random, 10, 3), set()
-    for z in range(10):
-        for grade in (0, 1, 2):
-            known = np.where(np.arange(10) == z, grade, -1)
-            design = METHODS["items"].design(target, probs, judged=known)
-            keys.add(int(Campaign(design, 0.8 * design.cost, rng=7).key))
-    plain = METHODS["items"].design(target, probs)
-    keys.add(int(Campaign(plain, 0.8 * plain.cost, rng=7).key))
-    assert len(keys) == 31
-    nothing = METHODS["items"].design(target, probs, judged=np.full(10, -1))
-    assert Campaign(nothing, 5.0, rng=7).key == Campaign(plain, 5.0, rng=7).key
-
-
 def test_a_sample_on_file_keeps_what_was_known():
     random = np.random.default_rng(8)
     target = target_of(random, ERR(3), (3,) * 12)
@@ -271,8 +212,7 @@ def test_a_sample_on_file_keeps_what_was_known():
     again = from_arrays(to_arrays(live))
     assert again.design.known.tolist() == known.tolist()
     assert again.planned == live.planned
-    for unit in iter(again.ask, None):
-        again.tell(unit, labels[list(unit.items)].tolist())
+    judge_all(again, labels)
     assert again.estimate() == live.estimate()
 
 
@@ -284,17 +224,3 @@ def test_known_grades_off_the_scale_are_refused(method):
     known[4] = 3
     with pytest.raises(InputError, match="item '3' of query 'q1'"):
         METHODS[method].design(target, random_probs(random, 10, 3), judged=known)
-
-
-def test_what_is_known_shortens_the_interval():
-    """Half of the labels known: the standard error at the same cost is smaller."""
-    random = np.random.default_rng(10)
-    target = target_of(random, DCG(), (4,) * 60)
-    probs = random_probs(random, 240, 4)
-    labels = np.array([random.choice(4, p=row) for row in probs])
-    known = np.where(random.random(240) < 0.5, labels, -1)
-    errors = []
-    for judged in (None, known):
-        design = METHODS["items"].design(target, probs, judged=judged)
-        errors.append(judged_campaign(design, labels, 40.0, rng=1).estimate().std_error)
-    assert 0 < errors[1] < 0.9 * errors[0]

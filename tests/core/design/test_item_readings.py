@@ -1,7 +1,5 @@
 """Any items of a query: totals, rates, and that neither a model nor what was judged before biases the answer."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace
@@ -11,7 +9,6 @@ import pytest
 from naive import (
     fixed_samples,
     items_value,
-    optimal_rates,
     poisson_variance,
     pool_of,
     random_lists,
@@ -20,18 +17,15 @@ from naive import (
     roots_of,
     selection_of,
 )
-from naive_estimates import n_regressors
 
 from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, Target, replicate
-from activeeval.core.design import Levels
 from activeeval.core.design.orders import OrderPlaces
 from activeeval.core.design.rates import Variances, pooled
 from activeeval.core.design.stages import ITEMS
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.estimation.effective import value_variance
-from activeeval.core.kernels import rates
-from activeeval.core.pool import key_of
 
+pytestmark = pytest.mark.kernel
 GAINS = [0.5, 1.0, 3.0]  # an item that could not be judged is not one of grade 0
 
 
@@ -78,7 +72,6 @@ def subsets(n):
 # Against loops and enumeration
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("method", ["items", "items_plain"])
 @pytest.mark.parametrize(("n_nodes", "zeros"), [(1, False), (3, False), (2, True)])
@@ -114,7 +107,6 @@ def test_totals_are_those_of_plain_loops(n_nodes, zeros, method, compare):
                     assert shown.within[0] @ form == pytest.approx(s, rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("level", [0.8, 1.6, 3.0])
@@ -141,7 +133,6 @@ def test_the_spread_between_queries_is_unbiased_at_a_level_for_any_labels(level,
         assert mean == pytest.approx(p @ (truth - p @ truth) ** 2, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("n_nodes", [1, 2])
@@ -173,27 +164,9 @@ def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(n_nodes, comp
         assert squares == pytest.approx(p @ truth**2, rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.kernel
-def test_an_item_that_could_not_be_judged_stays_as_predicted_and_teaches_nothing():
-    _, design = case_of(3, 3)
-    order, (reading,) = design.order, design.readings
-    everything = [(0, 1), (0, 1, 2)]
-    missing, zero = (reading.judge(np.full(5, grade)) for grade in (-1, 0))
-    at_half = missing.totals(selection_of(order, everything, 0.5))
-    assert not at_half.totals.any()
-    assert not at_half.within.any()
-    certain = missing.totals(selection_of(order, everything, 1e9))
-    assert certain.totals[:, 0] == pytest.approx(reading.predictions)  # of a query without chance it is the value
-    taught = zero.totals(selection_of(order, everything, 1e9))
-    assert taught.totals[:, 0] == pytest.approx(0.5 * reading.regressors[:, 0])
-    run = replicate(design, np.full(5, -1), [design.cost], 3, 0)
-    assert run.values == pytest.approx(np.full((3, 1), order.query_probs @ reading.predictions))
-
-
 # What may be judged, and how often
 
 
-@pytest.mark.kernel
 def test_items_that_no_list_weighs_are_never_judged():
     """Equal ranks cancel, a cutoff cuts; the others come by what they may teach."""
     lists = [[[1, 0], [2, 0, 1]], [[1], [2, 1, 0]]]
@@ -211,7 +184,6 @@ def test_items_that_no_list_weighs_are_never_judged():
     assert cut.items[0] == larger
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("n_nodes", [1, 3])
 def test_spreads_are_between_what_one_node_and_what_no_label_leaves(n_nodes):
     """c² Var[g] by enumeration where grades are independent; with a factor the labels before take part of it away."""
@@ -236,38 +208,6 @@ def test_spreads_are_between_what_one_node_and_what_no_label_leaves(n_nodes):
         assert own.tolist() == sorted(own, reverse=True)
 
 
-def star_case(random):
-    lengths = random.integers(1, 5, 3)
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    variances, costs = random.uniform(0.05, 3, offsets[-1]), random.uniform(0.5, 2, offsets[-1])
-    return offsets, variances, costs, random.uniform(0.2, 3, 3), random.uniform(0.1, 4, 3)
-
-
-@pytest.mark.kernel
-@pytest.mark.parametrize("share", [0.15, 0.5, 0.8])
-@pytest.mark.parametrize("seed", range(6))
-def test_pooled_stars_are_the_numerical_optimum(seed, share):
-    """Minimise Σ A/π + Σ B/a subject to Σ λ_0 π + Σ λ a = Λ and a ≤ π ≤ 1."""
-    offsets, variances, costs, left, overheads = star_case(np.random.default_rng(seed))
-    of_query, of_item = np.empty(3), variances / costs
-    rates.pool_star(offsets, variances, costs, left, overheads, of_query, of_item)
-    both, all_costs = np.concatenate((of_query, of_item)), np.concatenate((overheads, costs))
-    budget = share * all_costs.sum()
-    # as if a query were paid for even where none of its items comes: the water level by halving
-    low, high = 0.0, 1e6
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if all_costs @ np.minimum(1, middle * np.sqrt(both)) < budget else (low, middle)
-    a = np.minimum(1, np.sqrt(both) * low)
-    owners = np.repeat(np.arange(3), np.diff(offsets))
-    assert np.all(a[3:] <= a[owners])
-    total = np.concatenate((left, variances))
-    theirs = optimal_rates(total, all_costs, budget, 3 + np.arange(variances.size), owners)
-    assert (total / a).sum() <= (total / theirs).sum() * (1 + 1e-8)
-    np.testing.assert_allclose(a, theirs, atol=1e-6)
-
-
-@pytest.mark.kernel
 @pytest.mark.parametrize("n_nodes", [1, 3])
 def test_a_query_comes_by_what_its_items_leave_of_its_variance(n_nodes):
     """π ∝ p sqrt((A − ΣB + Σ_joined B) / (λ_0 + Σ_joined λ)) in plain loops; at least a twentieth of A is left."""
@@ -296,7 +236,6 @@ def test_a_query_comes_by_what_its_items_leave_of_its_variance(n_nodes):
     assert (n_left > 0) == (n_nodes > 1)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("beside", [0.0, 2.0])
 def test_without_an_overhead_items_come_on_their_own(beside):
     """A query of the ratio of its best item, none of whose items wait for another, whatever another query costs."""
@@ -311,7 +250,6 @@ def test_without_an_overhead_items_come_on_their_own(beside):
     assert found.of_open[3] == found.of_query[1]
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("overhead", [0.0, 0.5, 5.0])
 def test_roots_of_an_item_design_keep_their_bounds(overhead):
     """No item above its query, none below a hundredth of its best; free queries come at once."""
@@ -341,7 +279,6 @@ def test_a_cascade_has_no_item_design():
 # The fitted form
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("measure", [Additive([0, 1, 2], [1, 0.7, 0.4, 0.2]), RBP(0.6, gains="linear")], ids=str)
 def test_gains_that_are_affine_in_the_models_means_leave_no_error(measure):
     """g = 2 μ − 1 for every item: whatever is drawn, the estimate is the truth; the plain form is off."""
@@ -360,54 +297,6 @@ def test_gains_that_are_affine_in_the_models_means_leave_no_error(measure):
     assert np.isinf(run.observed[is_fitted]).all()  # a sample without residuals bounds nothing
     plain = replicate(METHODS["items_plain"].design(target, probs), labels, [0.3 * design.cost], 30, rng=1)
     assert np.abs(plain.values - truth).min() > 1e-6
-
-
-@pytest.mark.kernel
-def test_the_fitted_form_is_least_squares_over_what_was_seen():
-    """B by numpy from rows p/π · sqrt(1 − π) (y, z) for queries and p sqrt((1 − G)/π) c/G (g, 1, μ) for items."""
-    random = np.random.default_rng(8)
-    lengths = random.integers(2, 6, 20).tolist()
-    pool = pool_of(lengths, query_probs=random.dirichlet(np.full(20, 4.0)), query_costs=np.ones(20))
-    lists = [rankings_of(pool, random_lists(random, lengths, least=2)) for _ in range(2)]
-    nodes, _ = model_of(random, 1, pool.n_items, False)
-    design = METHODS["items"].design(Target(Additive(GAINS, 1 / np.arange(1, 7)), *lists), nodes[0])
-    order, (reading,) = design.order, design.readings
-    grades, n_checked = random.integers(0, 3, pool.n_items), {1: 0, 2: 0}
-    judge, budget = reading.judge(grades), 0.6 * design.cost
-    for seed in range(30):
-        queue = Levels().queue(order, key_of(seed), budget)
-        selection = queue.selection(int(queue.paid(np.array([budget]))[0]))
-        sample = evidence_of(design, reading, judge, selection)
-        omega, pi, level = sample.importance_weights, sample.inclusion_probs, selection.level
-        is_settled = ~reading.is_open | (level * reading.least_rates >= 1)
-        rows = [o * math.sqrt(1 - one) * t for o, one, t in zip(omega, pi, sample.totals, strict=True)]
-        for slot in selection.places:
-            q, c = order.place_queries[slot], reading.contrast[slot]
-            one = min(1, level * order.query_rates[q])
-            g = min(1, level * order.place_rates[slot]) / one
-            if not is_settled[q]:
-                own = np.array([GAINS[grades[order.items[slot]]], 1.0, reading.means[slot]])
-                rows.append(pool.query_probs[q] / one * math.sqrt(one * (1 - g)) * c / g * own)
-        table = np.array(rows)
-        k = n_regressors(omega, 1 - pi, sample.totals, sample.within, 2)
-        h = table[:, 1:].T @ table[:, 1:]
-        gap = sample.population - omega @ sample.totals[:, 1:]
-        lift = 1 + omega * (1 - pi) * (sample.totals[:, 1 : k + 1] @ np.linalg.solve(h[:k, :k], gap[:k]))
-        if k == 2 and abs(lift - 1).max() > 4:  # it reaches too far
-            continue
-        b = np.zeros(2)
-        b[:k] = np.linalg.lstsq(table[:, 1 : k + 1], table[:, 0])[0]
-        may_be_off = gap[1] - h[0, 1] / h[0, 0] * gap[0] if k == 1 else 0.0
-        e = sample.totals @ [1, -b[0], -b[1]]
-        found = evaluate(sample)
-        assert found.value == pytest.approx(sample.base + sample.population @ b + omega @ e, rel=1e-8)
-        s = sample.within @ [1, -2 * b[0], -2 * b[1], b[0] ** 2, 2 * b[0] * b[1], b[1] ** 2]
-        n = omega.size
-        variance = n / (n - 2) * poisson_variance(lift * omega, pi, e, s) + may_be_off**2
-        assert found.observed == pytest.approx(variance, rel=1e-7)
-        assert found.degrees_of_freedom <= (n - 2) * (1 + 1e-9)
-        n_checked[k] += 1
-    assert min(n_checked.values()) >= 3
 
 
 @pytest.mark.parametrize("method", ["items", "items_plain"])

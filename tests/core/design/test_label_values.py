@@ -1,7 +1,5 @@
 """What an item's label tells of a value that is divided by an ideal, and what it makes of orders and rates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

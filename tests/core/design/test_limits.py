@@ -1,15 +1,13 @@
-"""The best that a model and costs allow: against a general optimiser, and laws of what is reached."""
-
-from __future__ import annotations
+"""The best that a model and costs allow: against the least cost under bounds, and laws of what is reached."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from core_cases import uneven_pool
 
 from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
-from activeeval.core.design import RatePlan
+from activeeval.core.design import RatePlan, least_cost
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models import QueryFactor
 from activeeval.core.simulation import simulate
@@ -21,59 +19,13 @@ SIZES = (3, 4, 2, 5)
 def question(measure, overhead, seed=0, versus=False, sizes=SIZES):
     """Return a target of a small pool with uneven costs and traffic, and a grade model of it."""
     rng = np.random.default_rng(seed)
-    offsets, n = np.concatenate(([0], np.cumsum(sizes))), sum(sizes)
-    traffic = rng.uniform(0.5, 2, len(sizes))
-    pool = QueryPool(
-        [f"q{k}" for k in range(len(sizes))],
-        offsets,
-        [f"d{k}" for k in range(n)],
-        item_costs=rng.uniform(0.5, 2, n),
-        query_costs=np.full(len(sizes), overhead),
-        query_probs=traffic / traffic.sum(),
-    )
-    ranking, other = (Rankings.from_scores(pool, rng.random(n)) for _ in range(2))
+    pool = uneven_pool(rng, sizes, overhead)
+    ranking, other = (Rankings.from_scores(pool, rng.random(pool.n_items)) for _ in range(2))
     target = Target(parse_measure(measure).bound_to(2), ranking, other if versus else None)
-    return target, {"grade_probs": rng.dirichlet(np.ones(3), n), "factor": QueryFactor(0.8)}
+    return target, {"grade_probs": rng.dirichlet(np.ones(3), pool.n_items), "factor": QueryFactor(0.8)}
 
 
-def optimised(plan, budget, is_whole=False):
-    """Return the least variance that a general optimiser finds, over ρ and a / ρ, from several starts."""
-    order, n = plan.order, plan.of_query.size
-    owners = np.repeat(np.arange(n), np.diff(plan.offsets))
-    costs = order.costs[plan.places]
-    is_first = np.isin(np.arange(owners.size), plan.offsets[:-1])
-
-    def chances(x):
-        """ρ, and a as ρ times a share; of a prefix the product of the shares so far, the first place judged."""
-        if not order.is_nested:
-            return x[:n], x[:n][owners] * x[n:]
-        shares = np.where(is_first | is_whole, 1.0, x[n:])
-        inside = [np.cumprod(shares[first:last]) for first, last in zip(plan.offsets, plan.offsets[1:], strict=False)]
-        return x[:n], x[:n][owners] * np.concatenate(inside)
-
-    def spent(x):
-        turned_to, judged = chances(x)
-        return order.overheads @ plan.turned_to(turned_to, judged) + costs @ judged
-
-    best = np.inf
-    for seed in range(4):
-        start = np.random.default_rng(seed).uniform(0.2, 0.9, n + owners.size)
-        found = minimize(
-            lambda x: plan.variance(*chances(x)),
-            start,
-            method="SLSQP",
-            bounds=[(1e-6, 1.0)] * start.size,
-            constraints={"type": "ineq", "fun": lambda x: budget - spent(x)},
-            options={"maxiter": 2000, "ftol": 1e-14},
-        )
-        if found.success and spent(found.x) <= budget * (1 + 1e-7):
-            best = min(best, found.fun)
-    return best
-
-
-@pytest.mark.parametrize(
-    "overhead", [5.0, *(pytest.param(overhead, marks=pytest.mark.slow) for overhead in (0.0, 0.1, 1.0))]
-)
+@pytest.mark.parametrize("overhead", [0.0, 0.1, 1.0, 5.0])
 @pytest.mark.parametrize(
     ("name", "measure", "versus"),
     [
@@ -84,15 +36,16 @@ def optimised(plan, budget, is_whole=False):
         ("whole", "DCG", False),
     ],
 )
-def test_the_least_variance_is_what_a_general_optimiser_finds(name, measure, versus, overhead):
-    """Where it pays to be in many queries and to pay for few, items on their own leave a little more."""
+def test_the_least_variance_of_a_budget_costs_at_least_that_budget(name, measure, versus, overhead):
+    """By the least cost under bounds, which no neighbour improves; items leave a bit more where queries are cheap."""
     target, model = question(measure, overhead, versus=versus)
     plan = RatePlan.of(METHODS[name].design(target, **model))
     is_near = name == "items" and not versus and overhead in (0.1, 1.0)
+    part, unit = METHODS[name].design_input(target, **model), target.pool.item_costs.mean()
     for share in (0.3, 0.7):
         budget = share * plan.order.cost
-        best = optimised(plan, budget, name == "whole")
-        assert best * (1 - 2e-4) <= plan.least(budget) <= best * (1.1 if is_near else 1 + 2e-4)
+        found = least_cost(part, [plan.least(budget)]).cost
+        assert found == pytest.approx(unit * budget, rel=0.02 if is_near else 1e-6)
 
 
 @pytest.mark.parametrize("name", ["items", "depth", "whole"])
@@ -129,28 +82,6 @@ def test_without_least_probabilities_a_design_is_its_own_limit():
     alike = np.full_like(model["grade_probs"], 1 / 3)
     plan = RatePlan.of(METHODS["items"].design(target, alike, defensive_share=0))
     assert plan.excess(0.5 * plan.order.cost) == pytest.approx(1, abs=1e-5)
-
-
-def test_what_is_judged_whole_at_a_higher_price_leaves_more():
-    target, model = question("DCG", 2.0)
-    plan = RatePlan.of(METHODS["items"].design(target, **model))
-    budgets = [share * plan.order.cost for share in (0.1, 0.3, 0.6, 0.99)]
-    left = [plan.least(budget) for budget in budgets]
-    assert left == sorted(left, reverse=True)
-    assert plan.least(plan.order.cost) == plan.at_budget(plan.order.cost) == 0
-    assert plan.excess(plan.order.cost) == 1
-
-
-def test_with_ten_items_and_an_overhead_of_five_the_limit_is_of_visits():
-    """Of equal queries, worth the same at all ranks, no more than (5 + 10) / (5 + 1) as many can be visited."""
-    n_queries, probs = 200, np.full((2000, 2), 0.5)
-    offsets = np.arange(0, 2001, 10)
-    pool = QueryPool(np.arange(n_queries), offsets, query_costs=np.full(n_queries, 5.0))
-    target = Target(parse_measure("P@10").bound_to(1), Rankings.from_scores(pool, np.tile(np.arange(10.0), n_queries)))
-    plan = RatePlan.of(METHODS["items"].design(target, probs))
-    budget = 0.1 * plan.order.cost
-    whole = RatePlan.of(METHODS["whole"].design(target, probs))
-    assert 1 <= whole.least(budget) / plan.least(budget) <= 15 / 6
 
 
 def test_a_limit_is_never_below_what_is_reached():

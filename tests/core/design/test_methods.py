@@ -1,12 +1,11 @@
 """What holds for every method on offer: each measure, one ranking or two; rates and draws by their equations."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import judge_all, uneven_pool
 from each_once import each_once
 from naive import (
     PAPER,
@@ -20,27 +19,13 @@ from naive import (
     rankings_of,
 )
 
-from activeeval import (
-    AP,
-    DCG,
-    ERR,
-    METHODS,
-    NDCG,
-    RR,
-    BudgetError,
-    Campaign,
-    InputError,
-    Precision,
-    Rankings,
-    Recall,
-    Success,
-    Target,
-)
+from activeeval import METHODS, BudgetError, Campaign, InputError, Rankings, Target
 from activeeval.core.design import WHOLE, Levels, Replacement
 from activeeval.core.design.inputs import joint_variances
 from activeeval.core.design.methods import default_method, find_method
 from activeeval.core.design.rates import variance_left, weighed
 from activeeval.core.design.stages import DEPTH, ITEMS, Items
+from activeeval.core.measures import AP, DCG, ERR, NDCG, RR, Precision, Recall, Success
 
 MEASURES = {
     "DCG": DCG([0, 1, 3, 7]),
@@ -60,21 +45,10 @@ def case(measure="DCG", compare=False, *, n_queries=24, overhead=1.5, seed=0):
     """Return a target on a small pool of unequal costs, a model without nodes, and labels that do not follow it."""
     random = np.random.default_rng(seed)
     lengths = random.integers(2, 7, n_queries).tolist()
-    pool = pool_of(
-        lengths,
-        query_probs=random.dirichlet(np.full(n_queries, 5.0)),
-        item_costs=random.uniform(0.5, 2, sum(lengths)),
-        query_costs=random.uniform(0, 2 * overhead, n_queries),
-    )
+    pool = uneven_pool(random, lengths, random.uniform(0, 2 * overhead, n_queries))
     lists = [rankings_of(pool, random_lists(random, lengths, least=2)) for _ in range(2)]
     target = Target(MEASURES.get(measure, measure), *lists[: 1 + compare])
     return target, random_probs(random, pool.n_items, 4), random.integers(0, 4, pool.n_items)
-
-
-def judged(campaign, labels):
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, labels[list(unit.items)].tolist())
-    return campaign
 
 
 def listed(target, query):
@@ -144,7 +118,7 @@ def test_every_method_designs_judges_and_estimates(method, measure, compare):
     design = METHODS[method].design(target, probs)
     assert (design.name, design.target, design.budget) == (method, target, None)
     budget = max(0.4 * design.cost, 1.001 * design.order.dearest_units.max())
-    campaign = judged(Campaign(design, budget, rng=1), labels)
+    campaign = judge_all(Campaign(design, budget, rng=1), labels)
     found = campaign.estimate()
     assert found.method == method
     assert 0 < campaign.spent <= budget
@@ -153,7 +127,7 @@ def test_every_method_designs_judges_and_estimates(method, measure, compare):
     assert found.std_error > 0
     low, high = -7.0 * compare * 3, 21.0  # no value of a query is outside of these
     assert low < found.value < high
-    whole = judged(Campaign(design, 1.001 * design.cost, rng=1), labels).estimate()
+    whole = judge_all(Campaign(design, 1.001 * design.cost, rng=1), labels).estimate()
     assert whole.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12, abs=1e-14)
     assert whole.std_error == 0
 
@@ -257,31 +231,10 @@ def test_minimax_weights_lose_no_more_than_any_others(method, overhead):
         assert losses(own)[k] == pytest.approx(1, rel=0.03)
 
 
-def test_questions_are_of_one_pool():
-    refused("items", "a design is for a Target, or a list of them", targets=[])
-    refused("items", "the targets of one sample must be of one pool", targets=[case()[0], case()[0]])
-    target, probs, _ = case()
-    other = Target(target.measure, target.ranking, case("DCG", compare=True)[0].ranking)
-    for weights in ([1.0], [1.0, -1.0], [math.nan, 1.0], [math.inf, 1.0], [0.0, 0.0]):
-        refused("items", "weights must be 2 finite numbers from 0 on", targets=[target, target], weights=weights)
-    assert other.pool is target.pool
-    assert METHODS["items"].design([target, other], probs).targets == (target, other)
-
-
 @pytest.mark.parametrize("share", [-0.1, 1.1])
 @pytest.mark.parametrize("method", ["active", "items"])
 def test_a_defensive_share_lies_between_none_and_all(method, share):
     refused(method, rf"the defensive share must lie in \[0, 1\], got {share}", defensive_share=share)
-
-
-@pytest.mark.parametrize("method", LEVELS)
-def test_a_budget_pays_for_the_dearest_unit(method):
-    target, probs, _ = case()
-    dearest = METHODS[method].design(target, probs).order.dearest_units.max()
-    refused(method, "is below the cost of the most expensive unit", BudgetError, budget=0.99 * dearest)
-    blocks = METHODS[method].design(target, probs, budget=3 * dearest).blocks
-    assert blocks == pytest.approx([1.5 * dearest, 2.25 * dearest, 3 * dearest])  # a quarter would not pay for it
-    refused(method, "has a hard budget: an expected one is for draws", budget=3 * dearest, expected=True)
 
 
 # The paper's draws

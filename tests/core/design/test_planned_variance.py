@@ -1,18 +1,17 @@
 """What a design plans of a variance, by level: against the sum over places, another class, and the parts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
+from core_cases import estimate_of
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Target
-from activeeval.core.design import WHOLE, GradeProbs, RatePlan
+from activeeval.core.design import WHOLE, RatePlan
 from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.estimation import evaluate, evidence_of, supported
-from activeeval.core.results import MORE_SPREAD, Estimate
+from activeeval.core.results import MORE_SPREAD
 from activeeval.core.simulation import replicate
 from activeeval.report.message_lookup import line_of
 
@@ -62,17 +61,6 @@ def test_a_reading_plans_what_the_plan_of_its_design_expects(method, measure, ov
     for expected, planned in found:
         assert planned == pytest.approx(expected, rel=0.01, abs=1e-9)
     assert found[-4][1] > found[-1][1] > 0
-
-
-def test_the_plan_of_whole_queries_is_their_variance_under_the_model():
-    target, probs = target_of(ERR(2), compare=False)
-    design = METHODS["whole"].design(target, probs)
-    variances = WHOLE.moments(target, GradeProbs.of(target.pool, probs)).variance
-    for share in (0.1, 0.5):
-        level = design.order.level_for(share * design.cost)
-        pi, _ = design.order.inclusion_probs(level)
-        expected = float((target.pool.query_probs**2 * variances) @ (1 / pi - 1))
-        assert float(design.reading().planned.at(np.array(level))) == pytest.approx(expected, rel=0.01)
 
 
 def test_a_segment_plans_for_its_own_queries():
@@ -166,9 +154,9 @@ def moments_of(reading):
 
 
 def said_of(observed, planned, degrees=20.0):
-    given = {"value": 1.0, "std_error": 0.1, "n_open": 30, "n_draws": 30, "n_queries": 30, "n_items": 90, "cost": 90.0}
-    errors = {"observed_error": observed, "planned_error": planned}
-    return Estimate(**given, **errors, method="m", degrees_of_freedom=degrees).cautions
+    return estimate_of(
+        degrees_of_freedom=degrees, n_queries=30, observed_error=observed, planned_error=planned
+    ).cautions
 
 
 def test_only_a_model_that_is_far_too_sure_is_noted():

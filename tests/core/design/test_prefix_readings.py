@@ -1,7 +1,5 @@
 """A random depth: what is expected along the way, how often to go on, and that no model biases the answer."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -16,10 +14,8 @@ from naive import (
     fixed_samples,
     likelihood,
     ndcg,
-    optimal_rates,
     poisson_variance,
     pool_of,
-    prefix_value,
     query_law,
     random_lists,
     random_probs,
@@ -28,7 +24,6 @@ from naive import (
     roots_of,
     selection_of,
 )
-from scipy.optimize import brentq
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Cascade, Recall, Success, Target
 from activeeval.core.design import Design, GradeProbs, Levels
@@ -222,20 +217,6 @@ def test_ranked_measures_end_at_their_score_and_start_from_the_plug_in(seed, nam
                 assert path[k] == pytest.approx(expected, rel=1e-10, abs=1e-13)
 
 
-@pytest.mark.parametrize("name", ["nDCG@2", "AP@2", "nDCG", "AP", "R@2"])
-def test_ranked_measures_end_at_the_value_of_ir_measures(name):
-    ir_measures = pytest.importorskip("ir_measures")
-    measure = {"nDCG@2": NDCG(cutoff=2), "nDCG": NDCG(), "AP@2": AP(cutoff=2), "AP": AP(), "R@2": Recall(2)}[name]
-    random = np.random.default_rng(1)
-    pool = pool_of([5])
-    design = design_of(Target(measure, rankings_of(pool, [[3, 0, 4, 1]])), *model_of(random, 2, 5, 3))
-    run = {"q0": {str(z): 9.0 - i for i, z in enumerate([3, 0, 4, 1])}}
-    for labels in random.integers(0, 3, (30, 5)).tolist():
-        qrels = {"q0": {str(z): y for z, y in enumerate(labels)}}
-        theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(name)], qrels, run)
-        assert paths_of(design, labels)[-1] == pytest.approx(next(iter(theirs.values())), abs=1e-6)
-
-
 @pytest.mark.kernel
 def test_a_label_that_the_model_excludes_teaches_nothing():
     nodes, weights = np.array([[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.25, 0.75]]]), np.array([0.25, 0.75])
@@ -322,45 +303,6 @@ def test_spreads_are_those_of_enumeration(measure, n_nodes):
         assert abs(spreads[:, k].mean() - expected[k]) <= 4 * std_error + 1e-12
 
 
-@pytest.mark.kernel
-def test_spreads_of_independent_additive_items_are_exact():
-    random = np.random.default_rng(2)
-    pool = pool_of([4, 3])
-    gains, c = np.array([0, 1, 3.0]), [1.0, 0.7, 0.5, 0.2]
-    target = Target(Additive(gains, c), rankings_of(pool, [[2, 0, 1], [0, 1]]), rankings_of(pool, [[0, 2, 3], [1]]))
-    beliefs = GradeProbs.of(pool, random_probs(random, 7, 3))
-    places = DEPTH.places([target], beliefs, beliefs.known)
-    (probs,) = beliefs.nodes
-    variance = probs @ gains**2 - (probs @ gains) ** 2
-    weight = {2: 1 - 0.7, 0: 0.7 - 1, 1: 0.5, 3: -0.5, 4: 1.0, 5: 0.7 - 1}
-    assert places.items.tolist() == [2, 0, 1, 3, 4, 5]
-    found = DEPTH.variances(target, places, beliefs).of_open
-    assert found == pytest.approx([weight[z] ** 2 * variance[z] for z in places.items.tolist()], rel=1e-12)
-
-
-@pytest.mark.statistical
-def test_spreads_of_a_cascade_are_those_of_the_closed_form():
-    """E[D_k²] = Π_{l<k} h_l (s_k − e_k²)(c_k − E[T_{k+1}])², within 4 standard errors.
-
-    With other ids fewer than 1 run in 2,000 would fail; a rank too far gives 30 and more.
-    """
-    random = np.random.default_rng(3)
-    n = 6
-    probs = random_probs(random, n, 3).astype(np.float32).astype(float)
-    probs /= probs.sum(axis=1, keepdims=True)
-    spreads = spreads_of(ERR(2), 400, list(range(n)), [], probs[None], np.ones(1))
-    stops = np.array([0, 0.25, 0.75])
-    e, s = probs @ stops, probs @ stops**2
-    after = np.zeros(n + 1)
-    for k in range(n - 1, -1, -1):
-        after[k] = e[k] / (k + 1) + (1 - e[k]) * after[k + 1]
-    reached = np.concatenate(([1.0], np.cumprod(1 - 2 * e + s)[:-1]))
-    expected = reached * (s - e**2) * (1 / np.arange(1, n + 1) - after[1:]) ** 2
-    std_errors = spreads.std(axis=0, ddof=1) / math.sqrt(400)
-    assert np.all(abs(spreads.mean(axis=0) - expected) <= 4 * std_errors + 1e-14)
-    assert spreads[0, 0] == pytest.approx(expected[0], rel=1e-6)  # before the first label nothing is random
-
-
 # No model biases the answer, nor its variance
 
 
@@ -377,8 +319,7 @@ MEASURES = {
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("n_nodes", [2, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("compare", [False, True])
-@pytest.mark.parametrize("name", MEASURES)
+@each_once(("compare", [True, False]), ("name", MEASURES))
 def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(name, compare, n_nodes):
     """All label vectors, all subsets of the queries, all depths; the model has nothing to do with the labels."""
     random = np.random.default_rng(8)
@@ -418,36 +359,6 @@ def at_level(order, level):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("name", MEASURES)
-def test_totals_are_those_of_plain_loops(name):
-    random = np.random.default_rng(9)
-    pool = pool_of([3, 1, 4])
-    lists = rankings_of(pool, [[1, 0, 2], [0], [3, 1, 0]])
-    design = design_of(Target(MEASURES[name], lists), *model_of(random, 2, 8, 3), random)
-    order, (reading,), level = design.order, design.readings, 1.3
-    judge = reading.judge(random.integers(-1, 3, 8))
-    deepest = tuple(range(min(3, order.offsets[3] - order.offsets[2])))  # a cutoff ends a list
-    selection = selection_of(order, [(0, 1), (0,), deepest], level)
-    shown = judge.totals(selection)
-    for q in range(3):
-        first = order.offsets[q]
-        g = np.minimum(1, level * order.place_rates[first:]) / min(1, level * order.query_rates[q])
-        own = slice(first, first + selection.counts[q])
-        path = [reading.predictions[q], *judge.f[own]]
-        low = [reading.predictions[q], *reading.lowest[own]]
-        (y, s), (h, hh) = prefix_value(path, g), prefix_value(low, g)
-        cross = (y - path[0]) * (h - low[0])
-        for k in range(1, len(path)):
-            step = (path[k] - path[0]) * (low[k] - low[0]) - (path[k - 1] - path[0]) * (low[k - 1] - low[0])
-            cross -= step / g[k - 1]
-        end = reading.lowest[order.offsets[q + 1] - 1]
-        assert shown.totals[q] == pytest.approx([y, 1.0, path[0], h - end], rel=1e-12, abs=1e-14)
-        assert shown.within[q, [0, 3, 9]] == pytest.approx([s, cross, hh], rel=1e-10, abs=1e-13)
-        assert not shown.within[q, [1, 2, 4, 5, 6, 7, 8]].any()
-    assert reading.lowest.tolist() == reading.judge(np.zeros(8, dtype=int)).f.tolist()
-
-
-@pytest.mark.kernel
 def test_a_query_that_is_in_is_unbiased_over_depths_and_so_is_its_control():
     """E over the depth of L̃ is L, of h 0; what is seen within has their variances and covariance; for all labels."""
     random = np.random.default_rng(10)
@@ -475,56 +386,11 @@ def test_a_query_that_is_in_is_unbiased_over_depths_and_so_is_its_control():
 # Rates
 
 
-def chain_case(random):
-    lengths = random.integers(1, 5, 3)
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    variances, costs = random.uniform(0.05, 3, offsets[-1]), random.uniform(0.5, 2, offsets[-1])
-    return offsets, variances, costs, random.uniform(0, 3, 3)
-
-
-def level_of(offsets, roots, overheads, costs, budget):
-    return rates.level_of_cost(offsets, roots[offsets[:-1]], roots, overheads, costs, True, budget)
-
-
-@pytest.mark.kernel
-@each_once(("share", [0.15, 0.5, 0.8]), ("seed", range(6)))
-def test_pooled_chains_are_the_numerical_optimum(seed, share):
-    """Minimise Σ V/a subject to Σ λ a = Λ, the overhead with the first item, a never rising along a query."""
-    offsets, variances, costs, overheads = chain_case(np.random.default_rng(seed))
-    ratios = np.empty(variances.size)
-    rates.pool_chain(offsets, variances, costs, overheads, ratios)
-    own = costs.copy()
-    own[offsets[:-1]] += overheads
-    budget = share * own.sum()
-    a = np.minimum(1, np.sqrt(ratios) * level_of(offsets, np.sqrt(ratios), overheads, costs, budget))
-    inner = np.setdiff1d(np.arange(variances.size), offsets)
-    assert own @ a == pytest.approx(budget, rel=1e-9)
-    assert np.all(a[inner] <= a[inner - 1])
-    theirs = optimal_rates(variances, own, budget, inner, inner - 1)
-    assert (variances / a).sum() <= (variances / theirs).sum() * (1 + 1e-8)
-    np.testing.assert_allclose(a, theirs, atol=1e-6)
-
-
 @pytest.mark.kernel
 def test_an_impossible_variance_counts_as_nothing():
     ratios = np.empty(3)
     rates.pool_chain(np.array([0, 3]), np.array([4.0, -1.0, 1.0]), np.ones(3), np.array([1.0]), ratios)
     assert ratios.tolist() == [2.0, 0.5, 0.5]
-
-
-@pytest.mark.kernel
-@pytest.mark.parametrize("seed", range(20))
-def test_the_level_of_a_cost_is_where_it_is_spent(seed):
-    """Against a root of Brent's method; a cost below 1e-6 of all too."""
-    random = np.random.default_rng(seed)
-    n = int(random.integers(1, 12))
-    roots, costs = random.choice([0.1, 1.0, 1.0, 7.0], n) + 1e-3, random.choice([1.0, 2.5], n)
-    offsets, overheads = np.arange(n + 1), random.choice([0.0, 1.0, 4.0], n)
-    total = (costs + overheads).sum()
-    for budget in total * np.array([1e-6, 0.1, 0.5, 0.9, 0.999]):
-        level = level_of(offsets, roots, overheads, costs, budget)
-        found = brentq(lambda k, b=budget: (costs + overheads) @ np.minimum(1, k * roots) - b, 0, 2e3, xtol=1e-14)
-        assert level == pytest.approx(found, rel=1e-8)
 
 
 @pytest.mark.kernel
@@ -552,19 +418,6 @@ def test_rates_of_a_depth_design_never_rise_and_keep_their_floors(name):
         assert np.all(np.diff(own) <= 0)
         least = 0.35 if name in ("nDCG@2", "AP@2") else 0.01
         assert own.min() >= least * own[0] * (1 - 1e-5)
-
-
-@pytest.mark.kernel
-def test_a_measure_without_discounts_has_nothing_to_judge():
-    """Equal rankings: no label can matter, so nothing is judged and the difference is exactly 0."""
-    pool = pool_of([3, 2])
-    ranking = rankings_of(pool, [[0, 1, 2], [1, 0]])
-    probs = random_probs(np.random.default_rng(0), 5, 3)
-    for measure in MEASURES.values():
-        design = METHODS["depth"].design(Target(measure, ranking, ranking), probs)
-        assert not design.order.place_rates.any()
-        assert design.cost == 0
-        assert design.readings[0].predictions.tolist() == [0, 0]
 
 
 @pytest.mark.kernel

@@ -1,15 +1,12 @@
 """Designs: the paper's sampling probabilities, what is judged in which order, what it costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from naive import pool_of, random_lists, random_probs, rankings_of
 from scipy import optimize
 
-from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, Rankings, Target, optimal_sampling_probs
-from activeeval.core.design import GradeProbs
+from activeeval import AP, DCG, ERR, METHODS, NDCG, Rankings, Target, optimal_sampling_probs
 
 
 def random_target(seed, measure, compare=True, **fields):
@@ -61,11 +58,6 @@ def test_optimal_probs_sum_to_one_and_exclude_nobody(rows):
     assert np.all(q > 0)
 
 
-def test_optimal_probs_are_proportional_to_p_root_spread_over_cost():
-    q = optimal_sampling_probs([0.2, 0.3, 0.5], [4.0, 9.0, 1.0], [1.0, 4.0, 25.0])
-    assert q == pytest.approx(np.array([0.4, 0.45, 0.1]) / 0.95)
-
-
 def test_without_any_spread_only_cost_decides():
     assert optimal_sampling_probs([0.5, 0.5], [0, 0], [1, 4]) == pytest.approx([2 / 3, 1 / 3])
 
@@ -73,81 +65,7 @@ def test_without_any_spread_only_cost_decides():
 # Methods
 
 
-def seen(target, probs):
-    """Return what a model says of a target, rounded to 32 bits as it is stored."""
-    return target.moments(GradeProbs.of(target.pool, probs).nodes[0])
-
-
-def test_passive_draws_by_traffic_and_needs_no_model():
-    target, _ = random_target(1, DCG())
-    design = METHODS["passive"].design(target)
-    np.testing.assert_array_equal(design.scheme.sampling_probs, target.pool.query_probs)
-    assert design.largest_weight == 1
-    assert np.isnan(design.readings[0].predictions).all()
-
-
-def test_a_query_factor_reaches_the_design():
-    target, probs = random_target(4, ERR(4))
-    nodes = np.stack([probs, np.roll(probs, 1, axis=1)]).astype(np.float32).astype(float)
-    nodes /= nodes.sum(axis=2, keepdims=True)
-    design = METHODS["whole"].design(target, nodes, node_weights=[0.3, 0.7], defensive_share=0)
-    moments = target.moments(nodes, [0.3, 0.7])
-    assert design.readings[0].predictions == pytest.approx(moments.mean)
-    costs = np.bincount(design.order.place_queries, design.order.costs)
-    expected = target.pool.query_probs * np.sqrt(moments.variance / costs)
-    assert design.order.query_rates == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
-def test_a_defensive_share_bounds_every_weight(share):
-    target, probs = random_target(5, ERR(4))
-    plain = METHODS["active"].design(target, probs).scheme.sampling_probs
-    design = METHODS["active"].design(target, probs, defensive_share=share)
-    p = target.pool.query_probs
-    assert design.scheme.sampling_probs == pytest.approx((1 - share) * plain + share * p, rel=1e-12)
-    if share:
-        assert design.largest_weight <= (1 + 1e-12) / share
-
-
-@pytest.mark.parametrize("method", ["whole", "depth", "items"])
-def test_a_defensive_share_is_a_floor_under_the_rates(method):
-    """Root over p of every query at least ε times the mean one; with ε = 1 none is below the mean."""
-    target, probs = random_target(5, DCG(), query_costs=np.ones(12))
-    probs[target.pool.item_queries % 3 == 0] = [0.9998, 0.0002, 0, 0, 0]  # the model is sure of every third query
-    for share in (0.0, 0.3, 1.0):
-        order = METHODS[method].design(target, probs, defensive_share=share).order
-        plain = METHODS[method].design(target, probs, defensive_share=0.0).order
-        p, is_open = target.pool.query_probs, order.is_open
-        costs = np.bincount(order.place_queries, order.costs * (order.place_rates > 0), minlength=12)
-        top = (
-            np.bincount(plain.place_queries, plain.costs * plain.place_rates, minlength=12)
-            + plain.overheads * plain.query_rates
-        )
-        mean = top.sum() / (p * (costs + order.overheads)).sum()
-        per_query = (order.query_rates / p)[is_open]
-        assert per_query.min() >= 0.97 * share * mean
-        assert share > 0 or per_query.min() < 0.5 * mean
-        if order.is_nested:  # whoever turns to a query judges its first item
-            np.testing.assert_array_equal(order.place_rates[order.offsets[:-1][is_open]], order.query_rates[is_open])
-
-
 # What is judged, and what it costs
-
-
-@pytest.mark.kernel
-def test_better_ranks_are_judged_first_and_the_first_ranking_wins_ties():
-    pool = pool_of([5, 3, 2])
-    first = rankings_of(pool, [[3, 0, 1], [2], []])
-    second = rankings_of(pool, [[0, 4, 3, 2], [0, 2, 1], []])
-    offsets, items = Target(DCG(), first, second).judging_lists()
-    assert offsets.tolist() == [0, 5, 8, 8]
-    assert items.tolist() == [3, 0, 4, 1, 2, 7, 5, 6]
-    offsets, items = Target(DCG(), second, first).judging_lists()
-    assert items.tolist() == [0, 3, 4, 1, 2, 5, 7, 6]
-    offsets, items = Target(DCG(cutoff=2), first, second).judging_lists()
-    assert offsets.tolist() == [0, 3, 5, 5]
-    assert items.tolist() == [3, 0, 4, 7, 5]
-    assert Target(DCG(), first).judging_lists()[1].tolist() == first.items.tolist()
 
 
 @pytest.mark.kernel
@@ -195,24 +113,6 @@ def test_items_that_no_list_holds_follow_by_id_descending():
     assert target.judging_lists()[1].tolist() == [3, 1, 0, 2]
 
 
-def test_costs_are_those_of_the_items_to_judge_and_the_overhead_in_mean_items():
-    pool = pool_of([3, 2, 1], item_costs=[1, 2, 4, 8, 16, 32], query_costs=[0.5, 0.25, 0.125])
-    first, second = rankings_of(pool, [[0, 1], [0], []]), rankings_of(pool, [[1, 2], [], []])
-    mean = 63 / 6
-    target = Target(DCG(), first, second)
-    design = METHODS["passive"].design(target)
-    assert design.scheme.draws_of(design.order).costs * mean == pytest.approx([7.5, 8.25, 0.0])
-    assert np.diff(design.order.offsets).tolist() == [3, 1, 0]
-    assert design.scheme.draws_of(design.order).expected_cost * mean == pytest.approx(15.75 / 3)
-    for method in ("random", "whole", "depth", "items"):
-        own = METHODS[method].design(target, np.full((6, 3), 1 / 3))
-        assert own.cost * mean == pytest.approx(15.75)
-        assert own.order.overheads * mean == pytest.approx([0.5, 0.25, 0])
-        assert own.order.dearest_units * mean == pytest.approx([7.5, 8.25, 0])
-    cut = METHODS["passive"].design(Target(DCG(cutoff=1), first))
-    assert cut.scheme.draws_of(cut.order).costs * mean == pytest.approx([1.5, 8.25, 0.0])
-
-
 def test_costs_in_another_unit_make_the_same_design():
     """Cents or hours: everything is in mean items."""
     target, probs = random_target(7, DCG(), query_costs=np.linspace(0, 3, 12))
@@ -224,14 +124,6 @@ def test_costs_in_another_unit_make_the_same_design():
         assert one.cost == other.cost
         np.testing.assert_array_equal(one.order.place_rates, other.order.place_rates)
         np.testing.assert_array_equal(one.order.costs, other.order.costs)
-
-
-def test_a_query_with_nothing_to_judge_may_still_be_drawn():
-    pool = pool_of([2, 2])
-    ranking = rankings_of(pool, [[0, 1], []])
-    design = METHODS["active"].design(Target(DCG(), ranking), np.full((4, 3), 1 / 3))
-    assert np.all(design.scheme.sampling_probs > 0)
-    assert np.isfinite(design.largest_weight)
 
 
 # Budgets of draws with replacement
@@ -248,22 +140,6 @@ def test_the_number_of_draws_is_the_budget_over_the_expected_cost(budget, n):
     design = budgeted()
     assert design.scheme.draws_of(design.order).expected_cost == pytest.approx((0.5 + 1.2 + 1.8) * 3 / 7)
     assert design.scheme.draws_of(design.order).n_draws(budget * 3 / 7) == n
-
-
-def test_an_expected_budget_below_one_draw_is_refused_with_numbers():
-    message = r"budget 1\.4 does not pay for one draw, 1\.5 on average"
-    with pytest.raises(BudgetError, match=message) as problem:
-        budgeted().with_budget(1.4, expected=True)
-    assert (problem.value.budget, problem.value.needed) == (1.4, pytest.approx(1.5))
-
-
-def test_a_hard_budget_below_the_dearest_query_is_refused_with_numbers():
-    dearest = 9 * 3 / 7
-    assert budgeted().with_budget(dearest).budget == dearest
-    text = r"budget 3\.8 is below the cost of the most expensive query, 3\.85714 for 'q2'"
-    with pytest.raises(BudgetError, match=text) as found:
-        budgeted().with_budget(3.8)
-    assert (found.value.budget, found.value.needed) == (3.8, pytest.approx(dearest))
 
 
 def test_a_census_is_what_pays_for_every_query():

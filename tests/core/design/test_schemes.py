@@ -1,18 +1,14 @@
 """Schemes: what both answer is what a loop over their units, their draws or their file comes to."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from each_once import each_once
 from naive import pool_of, random_lists, random_probs, rankings_of
 
-from activeeval import DCG, METHODS, InputError, Target
-from activeeval.core.design import Levels
-from activeeval.core.estimation import evaluate, evidence_of
+from activeeval import DCG, METHODS, Target
+from activeeval.core.estimation import evidence_of
 from activeeval.core.pool import key_of
 
 BOTH = ["passive", "active", "random", "items", "depth"]
@@ -104,26 +100,3 @@ def test_what_a_method_asks_before_there_is_an_order(method):
     assert design.scheme.interval("group-sequential") == ("t" if is_drawn else "group-sequential")
     assert [design.scheme.on_average(asked) for asked in (False, True)] == [False, is_drawn]
     assert design.scheme.cost(design.order) == pytest.approx(design.cost)
-
-
-def test_only_levels_refuse_what_ends_on_average_and_only_draws_refuse_blocks():
-    drawn, levelled = design_of("passive"), design_of("items")
-    with pytest.raises(InputError, match="'items' has a hard budget"):
-        levelled.with_budget(levelled.cost, expected=True)
-    with pytest.raises(InputError, match="'passive' draws with replacement to one planned end: it has no blocks"):
-        drawn.with_budget(drawn.cost, [drawn.cost / 2])
-    assert drawn.with_budget(drawn.cost).blocks == (drawn.cost,)
-    assert len(levelled.with_budget(levelled.cost).blocks) > 1
-
-
-def test_a_scheme_that_estimation_does_not_know_is_read_by_the_level_of_its_selection():
-    class Third(Levels):
-        """Levels under another name."""
-
-    design = design_of("items")
-    third = replace(design, scheme=Third())
-    reading, grades = design.reading(), np.random.default_rng(0).integers(0, 3, design.pool.n_items)
-    drawn, _ = drawn_of(design, 1, 0.7)
-    selection = drawn.selection(drawn.block_ends[-1])
-    known, new = (evaluate(evidence_of(d, d.reading(), reading.judge(grades), selection)) for d in (design, third))
-    assert (known.value, known.variance) == (new.value, new.variance)

@@ -1,7 +1,5 @@
 """Weighted shares, correlations and slopes against numpy, and standard errors by query against simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,10 +5,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from core_cases import sample_of
 from naive_traffic import samples
 
 from activeeval.core.design.priority import allocated, priority_sample
-from activeeval.core.estimation import Evidence, estimate, evaluate
+from activeeval.core.estimation import estimate, evaluate
 from activeeval.core.estimation.first_phase import FirstPhaseValues, JudgedValues, all_values, compare_drawn, values_of
 from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.pool import QueryDraw, QueryLog, QueryPool
@@ -17,7 +18,7 @@ COUNTS = (np.array([6.0, 3.0, 1.0]), np.array([4.0, 2.0, 2.0]))
 """Of a log with two strata, of each of which two queries are drawn."""
 VALUES = (np.array([0.9, 0.2, 0.6]), np.array([0.1, 0.8, 0.5]))
 PREDICTED = (np.array([0.7, 0.3, 0.4]), np.array([0.2, 0.4, 0.5]))
-CHANCES = (np.array([1.0, 0.6, 0.5]), np.array([0.7, 0.4, 0.9]))
+CHANCES = (np.array([1.0, 0.6, 0.5]), np.array([1.0, 0.4, 1.0]))
 """Of being judged, once drawn."""
 NOISE = 0.15
 """By which what is seen of a query that is not certain errs, either way."""
@@ -56,25 +57,10 @@ def estimates(columns, judged, noise):
     seen = values + noise
     within = np.where(open_rows, NOISE**2, 0.0)
     left = chances < 1
-    regressors = np.column_stack((np.ones_like(predicted), predicted))
-    evidence = Evidence(
-        is_fitted=False,
-        query_probs=weights[open_rows],
-        inclusion_probs=chances[open_rows],
-        totals=np.column_stack((seen, regressors))[open_rows],
-        within=np.column_stack((within, np.zeros((within.size, 5))))[open_rows],
-        values=seen[open_rows],
-        population=weights[left] @ regressors[left],
-        base=float(weights[~left] @ values[~left]),
-        certain_squares=0.0,
-        open_share=float(weights[left].sum()),
-        pool_size=4.0,
-        n_draws=4,
-        n_queries=4,
-        n_items=4,
-        cost=4.0,
-    )
-    result = evaluate(evidence)
+    spread = np.column_stack((within, np.zeros((within.size, 5))))[open_rows]
+    known = {"p": weights, "values": seen, "means": predicted, "certain": np.flatnonzero(~left)}
+    opened = np.flatnonzero(open_rows)
+    result = evaluate(sample_of(opened, chances[opened], **known, is_fitted=False, within=spread, n_queries=4))
     rows = np.flatnonzero(judged)
     drawn = FirstPhaseValues(
         query_probs=weights,
@@ -142,32 +128,14 @@ def drawn_pool(random, counts, strata, n):
 def judged_whole(random, weights, draw, values, predicted):
     """Return the evidence of some of the queries judged whole, by chance: with regressors, as a sample has it."""
     chances = np.minimum(1.0, 60 * weights / weights.sum() + 0.1)
-    is_judged = random.random(values.size) < chances
-    rows = np.flatnonzero(is_judged)
-    regressors = np.column_stack((np.ones(values.size), predicted))
+    rows = np.flatnonzero(random.random(values.size) < chances)
     left = chances < 1
     shown = JudgedValues(
         queries=rows, values=values[rows], within=np.zeros(rows.size), chances=chances[rows], are_certain=~left[rows]
     )
-    opened = rows[left[rows]]
-    return Evidence(
-        is_fitted=True,
-        query_probs=weights[opened],
-        inclusion_probs=chances[opened],
-        totals=np.column_stack((values, regressors))[opened],
-        within=np.zeros((opened.size, 6)),
-        values=values[opened],
-        population=weights[left] @ regressors[left],
-        base=float(weights[~left] @ values[~left]),
-        certain_squares=0.0,
-        open_share=float(weights[left].sum()),
-        pool_size=1 / float(weights @ weights),
-        n_draws=rows.size,
-        n_queries=rows.size,
-        n_items=rows.size,
-        cost=float(rows.size),
-        drawn=values_of(draw, weights, np.zeros(values.size), shown, by_items=False),
-    )
+    opened, known = rows[left[rows]], {"p": weights, "values": values, "means": predicted, "certain_squares": 0.0}
+    drawn = values_of(draw, weights, np.zeros(values.size), shown, by_items=False)
+    return sample_of(opened, chances[opened], certain=np.flatnonzero(~left), **known, drawn=drawn)
 
 
 def test_intervals_cover_the_traffic_of_the_log():

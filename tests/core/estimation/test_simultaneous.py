@@ -1,12 +1,11 @@
 """Covariances of all differences by enumeration, max-t against known distributions, certain orders by all that fit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+from core_cases import judge_all
 from naive import pool_of, random_lists, random_probs, rankings_of, roots_of, selection_of, threshold_samples
 from scipy.special import stdtrit
 from scipy.stats import studentized_range
@@ -90,8 +89,7 @@ def test_once_all_is_judged_correlations_are_those_of_the_queries(scope):
     pairs = list(combinations(range(4), 2))
     targets = [Target(DCG([0, 1, 3]), lists[i], lists[j]) for i, j in pairs]
     campaign = Campaign(METHODS["items"].design(targets, random_probs(random, 240, 3), budget=240))
-    for unit in iter(campaign.ask, None):
-        campaign.tell(unit, labels[list(unit.items)].tolist())
+    judge_all(campaign, labels)
     variances = np.zeros((4, 4))
     for (i, j), target in zip(pairs, targets, strict=True):
         variances[i, j] = variances[j, i] = campaign.estimate(target, scope=scope).std_error ** 2
@@ -189,8 +187,7 @@ def test_replayed_systems_are_campaigns_whose_intervals_hold_or_not():
         held = []
         for seed in repetition_seeds(9, 30):
             campaign = Campaign(design, 40.0, rng=seed, blocks=())
-            for unit in iter(campaign.ask, None):
-                campaign.tell(unit, labels[list(unit.items)].tolist())
+            judge_all(campaign, labels)
             own, variances = {pair: campaign.estimate(target) for pair, target in targets.items()}, np.zeros((3, 3))
             for (i, j), one in own.items():
                 variances[i, j] = variances[j, i] = one.std_error**2

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from core_cases import judge_all
 
 from activeeval.core.campaign import Campaign
 from activeeval.core.design.methods import METHODS
@@ -24,9 +25,7 @@ def probs_of(expected):
 
 
 def judged(design, grades, seed=0):
-    campaign = Campaign(design, rng=seed)
-    campaign.run(lambda query, items: [int(grades[int(query[1:]) * N_ITEMS + int(item[1:])]) for item in items])
-    return campaign
+    return judge_all(Campaign(design, rng=seed), grades)
 
 
 def test_of_all_items_it_is_plain_least_squares():

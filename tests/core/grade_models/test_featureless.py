@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -121,8 +119,6 @@ def test_more_grades_than_columns_get_zeros():
     model = GivenProbabilities(max_grade=5).fit(probs, y)
     assert model.predict_proba(probs).shape == (30, 6)
     np.testing.assert_array_equal(model.predict_proba(probs)[:, 4:], 0)
-    with pytest.raises(InputError, match="X has 4 columns, max_grade allows 3"):
-        GivenProbabilities(max_grade=2).fit(probs)
 
 
 @pytest.mark.parametrize(
@@ -134,36 +130,59 @@ def test_more_grades_than_columns_get_zeros():
     ],
 )
 def test_bad_rows_are_named(row, problem):
+    fitted = GivenProbabilities().fit([[0.5, 0.5]])
+    for call in (GivenProbabilities().fit, fitted.predict_proba, lambda rows: log_loss(rows, [0, 1])):
+        with pytest.raises(InputError, match=problem):
+            call([[0.5, 0.5], row])
+
+
+PAIR, FOUR = [[0.5, 0.5], [0.25, 0.75]], np.full((2, 4), 0.25)
+
+
+def tuned_on(groups, candidates=({"alpha": 1.0},), **options):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    return tune_grade_model(OrderedLogitModel(), list(candidates), X, np.arange(50) % 3, groups, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda: GivenProbabilities().fit(PAIR, [0, -1]), "left out"),
+        (lambda: GivenProbabilities().fit(PAIR, [0, 2]), "above the largest grade 1"),
+        (lambda: GivenProbabilities().fit(PAIR, [0]), "each of the 2 rows"),
+        (lambda: GivenProbabilities().fit([[1.0]]), "X has one column"),
+        (lambda: GivenProbabilities(prior_precision=0).fit(PAIR), "prior_precision"),
+        (lambda: GivenProbabilities(max_grade=2).fit(FOUR), "X has 4 columns, max_grade allows 3"),
+        (lambda: UniformGradeModel().fit([[0], [0]]), "number of grades is unknown"),
+        (lambda: UniformGradeModel().fit([[0], [0]], [0, 0]), "number of grades is unknown"),
+        (lambda: UniformGradeModel(2).fit([[0], [0]], [0, 3]), "above the largest grade 2"),
+        (lambda: MixtureGradeModel([]).fit(PAIR, [0, 1]), "at least one model"),
+        (lambda: MixtureGradeModel([UniformGradeModel(5)], max_grade=2).predict_proba(PAIR), "max_grade allows 3"),
+        (lambda: MixtureGradeModel([UniformGradeModel(2)] * 2, [1]).fit(PAIR, [0, 1]), "weights must"),
+        (lambda: MixtureGradeModel([UniformGradeModel(2)] * 2, [1, -1]).fit(PAIR, [0, 1]), "weights must"),
+        (lambda: MixtureGradeModel([UniformGradeModel(2)] * 2, [0, 0]).fit(PAIR, [0, 1]), "weights must"),
+        (lambda: MixtureGradeModel([UniformGradeModel(2)] * 2, [np.nan, 1]).fit(PAIR, [0, 1]), "weights must"),
+        (lambda: average_probabilities([]), "cannot average probabilities"),
+        (lambda: average_probabilities([[[1.0]], [[1.0], [1.0]]]), "model 1 gives 2 rows"),
+        (lambda: tuned_on(np.arange(49)), "groups must name"),
+        (lambda: tuned_on(np.zeros(50)), "at least two queries"),
+        (lambda: tuned_on(np.arange(50), validation_fraction=1.0), "validation_fraction"),
+        (lambda: tuned_on(np.arange(50), []), "no candidate"),
+    ],
+)
+def test_bad_input_is_named(call, problem):
     with pytest.raises(InputError, match=problem):
-        GivenProbabilities().fit([[0.5, 0.5], row])
-    with pytest.raises(InputError, match=problem):
-        GivenProbabilities().fit([[0.5, 0.5]]).predict_proba([[0.5, 0.5], row])
-    with pytest.raises(InputError, match=problem):
-        log_loss([[0.5, 0.5], row], [0, 1])
+        call()
 
 
-def test_bad_labels_of_given_probabilities_are_named():
-    probs = [[0.5, 0.5], [0.25, 0.75]]
-    with pytest.raises(InputError, match="left out"):
-        GivenProbabilities().fit(probs, [0, -1])
-    with pytest.raises(InputError, match="above the largest grade 1"):
-        GivenProbabilities().fit(probs, [0, 2])
-    with pytest.raises(InputError, match="each of the 2 rows"):
-        GivenProbabilities().fit(probs, [0])
-    with pytest.raises(InputError, match="X has one column"):
-        GivenProbabilities().fit([[1.0]])
-    with pytest.raises(InputError, match="prior_precision"):
-        GivenProbabilities(prior_precision=0).fit(probs)
+def test_a_mixture_of_models_that_were_not_fitted_predicts_nothing():
+    with pytest.raises(NotFittedError):
+        MixtureGradeModel([OrderedLogitModel()]).predict_proba(PAIR)
 
 
-def test_uniform_needs_a_number_of_grades():
+def test_a_uniform_model_takes_its_grades_from_what_it_is_given_or_fitted_to():
     np.testing.assert_array_equal(UniformGradeModel(4).predict_proba(np.zeros((2, 3))), np.full((2, 5), 0.2))
     np.testing.assert_array_equal(UniformGradeModel().fit([[0], [0]], [0, 3]).predict_proba([[1]]), [[0.25] * 4])
-    for model, y in ((UniformGradeModel(), None), (UniformGradeModel(), [0, 0])):
-        with pytest.raises(InputError, match="number of grades is unknown"):
-            model.fit([[0], [0]], y)
-    with pytest.raises(InputError, match="above the largest grade 2"):
-        UniformGradeModel(2).fit([[0], [0]], [0, 3])
 
 
 def test_mixture_is_the_weighted_mean_padded_to_the_widest(items):
@@ -179,23 +198,6 @@ def test_mixture_is_the_weighted_mean_padded_to_the_widest(items):
     assert pair.n_features_in_ == 5
     wide = MixtureGradeModel([forest, uniform], max_grade=7)
     assert wide.predict_proba(X).shape == wide.fit(X, y).predict_proba(X).shape == (200, 8)
-
-
-def test_what_a_mixture_refuses(items):
-    X, y = items(50, 1)
-    with pytest.raises(NotFittedError):
-        MixtureGradeModel([OrderedLogitModel()]).predict_proba(X)
-    with pytest.raises(InputError, match="at least one model"):
-        MixtureGradeModel([]).fit(X, y)
-    with pytest.raises(InputError, match="max_grade allows 3"):
-        MixtureGradeModel([UniformGradeModel(5)], max_grade=2).predict_proba(X)
-    for weights in ([1], [1, -1], [0, 0], [np.nan, 1]):
-        with pytest.raises(InputError, match="weights must"):
-            MixtureGradeModel([UniformGradeModel(2)] * 2, weights).fit(X, np.minimum(y, 2))
-    with pytest.raises(InputError, match="cannot average probabilities"):
-        average_probabilities([])
-    with pytest.raises(InputError, match="model 1 gives 2 rows"):
-        average_probabilities([[[1.0]], [[1.0], [1.0]]])
 
 
 def test_expected_grade_takes_nodes_in_front():
@@ -249,16 +251,3 @@ def test_tuning_stands_a_grade_that_only_the_validation_half_holds(items):
     ]
     assert all(model.predict_proba(X).shape == (200, 4) for model in tuned)
     assert all(model.max_grade is None for model in tuned)
-
-
-def test_what_tuning_refuses(items):
-    X, y = items(50, 1)
-    groups = np.arange(50)
-    with pytest.raises(InputError, match="groups must name"):
-        tune_grade_model(OrderedLogitModel(), {"alpha": [1.0]}, X, y, groups[:-1])
-    with pytest.raises(InputError, match="at least two queries"):
-        tune_grade_model(OrderedLogitModel(), {"alpha": [1.0]}, X, y, np.zeros(50))
-    with pytest.raises(InputError, match="validation_fraction"):
-        tune_grade_model(OrderedLogitModel(), {"alpha": [1.0]}, X, y, groups, validation_fraction=1.0)
-    with pytest.raises(InputError, match="no candidate"):
-        tune_grade_model(OrderedLogitModel(), [], X, y, groups)

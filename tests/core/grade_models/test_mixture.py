@@ -1,11 +1,10 @@
 """Several grade models: what an estimate is fitted to, weights of a mixture, and which models are worth fitting."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import judge_all
 from naive import pool_of, rankings_of
 from naive_estimates import quadratic, selections
 from scipy.optimize import minimize
@@ -13,7 +12,7 @@ from scipy.optimize import minimize
 from activeeval import ERR, METHODS, NDCG, Additive, Campaign, InputError, Target, replicate
 from activeeval.core.estimation import evidence_of
 from activeeval.core.grade_models import average_probabilities, expected_grade, learned_weights
-from activeeval.core.grade_models.mixture import worth_fitting
+from activeeval.core.grade_models.mixture import WORTH, _left_out, worth_fitting
 from activeeval.formats.sample_file import from_arrays, to_arrays
 
 GAINS = [0.5, 1.0, 3.0]
@@ -79,16 +78,6 @@ def test_regressors_are_what_each_model_expects(method):
         assert column == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
-def test_an_item_that_cannot_be_judged_brings_nothing():
-    design, _ = designed("items")
-    nothing = design.reading().judge(np.full(7, -1))
-    _, selection = max(selections(design.order, design.order.level_for(0.6 * design.cost)), key=lambda one: one[0])
-    shown = nothing.totals(selection)
-    assert selection.places.size
-    assert not shown.totals[:, [0, 1, 3, 4]].any()
-    assert not shown.within.any()
-
-
 def test_methods_that_take_a_model_at_its_word_and_those_of_the_paper_leave_others_out():
     design, further = designed("items")
     given = {
@@ -141,8 +130,7 @@ def test_a_model_that_tells_more_than_the_first_takes_its_variance_away():
 def test_a_sample_on_file_keeps_the_models_that_its_estimate_is_fitted_to():
     target, labels, even, telling = large(2)
     design = METHODS["items"].design(target, even, extra_probs=[telling], budget=150)
-    campaign = Campaign(design, rng=5)
-    campaign.run(lambda query, items: [int(labels[z]) for z in items_of(target.pool, query, items)])
+    campaign = judge_all(Campaign(design, rng=5), labels)
     stored = from_arrays(to_arrays(campaign))
     read = Campaign.replay(stored.design, campaign.log, key=int(stored.key))
     assert read.estimate() == campaign.estimate()
@@ -150,11 +138,6 @@ def test_a_sample_on_file_keeps_the_models_that_its_estimate_is_fitted_to():
     without = replace(design.beliefs, extra_probs=design.beliefs.extra_probs[:0])
     plain = design.stage.reading(target, design.order, without, design.known)
     assert Campaign.replay(replace(design, readings=(plain,)), campaign.log, rng=5).estimate() != campaign.estimate()
-
-
-def items_of(pool, query, items):
-    places, q = pool.item_positions(), pool.query_texts.tolist().index(query)
-    return [places[q, item] for item in items]
 
 
 # The weights of a mixture
@@ -208,8 +191,6 @@ def test_bad_rows_of_a_mixture_are_named():
 
 def test_models_are_taken_by_what_leaving_each_query_out_says():
     """A model of its own knowledge is taken, noise and copies are not; the error against n fits of n − 1 queries."""
-    from activeeval.core.grade_models.mixture import WORTH, _left_out
-
     random, queries, grades, (good, _, noise) = rows(7, 80)
     weights = [0.05, 0.95]
     assert worth_fitting([good, noise], weights, grades, queries) == [0]

@@ -1,11 +1,10 @@
 """Predictions that learn from the sample: unbiased by enumeration, blind to a query's own labels."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
+from core_cases import judge_all
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, Campaign, Recall, Target, replicate
@@ -102,16 +101,6 @@ def test_what_was_learned_is_counted_by_hand():
         assert after[z] == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_query_s_own_labels_teach_nothing_of_it():
-    target, probs, labels = case(n_queries=12)
-    refit, owners = ValueRefit.of(target.pool, probs), target.pool.item_queries
-    items = np.arange(target.pool.n_items)
-    for q in range(12):
-        turned = np.where(owners == q, 2 - labels, labels)
-        own = owners == q
-        assert np.array_equal(learned(refit, items, turned)[own], learned(refit, items, labels)[own])
-
-
 def test_probabilities_of_many_kinds_come_in_ten_bins_and_keep_their_differences():
     random = np.random.default_rng(5)
     pool = pool_of([10] * 30)
@@ -129,13 +118,8 @@ def test_a_repetition_is_the_campaign_with_its_seed_bit_for_bit(measure):
     target, probs, labels = case(measure, n_queries=24, longest=8)
     design = design_of(target, probs, budget=25)
     runs = replicate(design, labels, [15, 25], 3, rng=7, n_jobs=2)
-    pool = target.pool
-    names = [(pool.query_ids[q], item) for q, item in zip(pool.item_queries, pool.item_ids, strict=True)]
-    grades = dict(zip(names, labels.tolist(), strict=True))
     for r, seed in enumerate(repetition_seeds(7, 3)):
-        campaign = Campaign(design, rng=seed)
-        campaign.run(lambda query, items: [grades[query, item] for item in items])
-        estimate = campaign.estimate()
+        estimate = judge_all(Campaign(design, rng=seed), labels).estimate()
         assert estimate.value == runs.values[r, 1]
         assert estimate.std_error**2 == pytest.approx(runs.variances[r, 1], rel=1e-12)
 
@@ -253,15 +237,6 @@ def test_trust_is_that_of_bayes_by_hand(has_known):
         assert after.weights[q] == pytest.approx(expected / expected.sum(), rel=1e-9)
 
 
-def test_a_query_s_own_labels_say_nothing_of_trust_in_it():
-    target, beliefs, labels = doubted()
-    items, owners = np.arange(target.pool.n_items), target.pool.item_queries
-    before = beliefs.trusting(items, labels[items]).weights
-    for q in range(12):
-        turned = np.where(owners == q, 2 - labels, labels)
-        assert np.array_equal(beliefs.trusting(items, turned[items]).weights[q], before[q])
-
-
 def test_grades_that_a_machine_rules_out_leave_weights_as_they_can_be():
     """Known grades that its probabilities make impossible: labels of other queries say something all the same."""
     target, _, labels = case(n_queries=12)
@@ -273,25 +248,6 @@ def test_grades_that_a_machine_rules_out_leave_weights_as_they_can_be():
     assert hedged.nodes[2, items].min() > 0
     after = hedged.trusting(items, labels[items])
     assert after.weights.sum(axis=1) == pytest.approx(1)
-
-
-def test_labels_that_follow_a_machine_raise_trust_and_labels_that_do_not_lower_it():
-    random = np.random.default_rng(3)
-    pool = pool_of([8] * 40)
-    probs = KINDS[random.integers(0, 3, pool.n_items)]
-    beliefs = GradeProbs.of(pool, probs, factor=QueryFactor(sigma=1.0), refit=ValueRefit.of).defended()
-    items, n = np.arange(pool.n_items), QueryFactor(sigma=1.0).node_weights.size
-    follows = np.array([random.choice(3, p=row) for row in probs])
-
-    def parts(weights):
-        return weights[:, : 3 * n].reshape(-1, 3, n).sum(axis=2).T
-
-    before = parts(beliefs.weights)
-    of_none = random.integers(0, 3, items.size)
-    for most, labels in enumerate((follows, of_none, 2 - follows)):
-        after = parts(beliefs.trusting(items, labels).weights)
-        assert (after[most] > before[most]).all()
-        assert (np.delete(after, most, axis=0) < np.delete(before, most, axis=0)).all()
 
 
 def of_items(refit, n_queries):

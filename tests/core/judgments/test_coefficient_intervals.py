@@ -1,7 +1,5 @@
 """What stands beside coefficients of agreement: raw agreement, base rates, AC1 and AC2, intervals, who is stricter."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Judging by grades and by comparisons: which one measures take, what a campaign keeps of it, what labels come to."""
 
-from __future__ import annotations
-
 import pytest
 
 from activeeval.campaigns.store import CampaignRow

@@ -1,7 +1,5 @@
 """The test of items is Fisher's, as scipy.stats has it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

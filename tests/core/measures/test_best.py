@@ -1,7 +1,5 @@
 """The best that unjudged items can make of a ranking, against every way to grade them."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

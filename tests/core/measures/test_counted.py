@@ -1,7 +1,5 @@
 """Rprec, Bpref, infAP, F1 and R_cap, held against trec_eval and a plain count."""
 
-from __future__ import annotations
-
 import ir_measures
 import numpy as np
 import pytest
@@ -55,7 +53,7 @@ def of_trec_eval(judgments, run, measure):
 
 
 @pytest.mark.parametrize("name", OF_TREC_EVAL)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_values_are_those_of_trec_eval(name, seed):
     judgments, run = drawn_lists(seed)
     expected = of_trec_eval(judgments, run, OF_TREC_EVAL[name])
@@ -63,7 +61,7 @@ def test_values_are_those_of_trec_eval(name, seed):
 
 
 @pytest.mark.parametrize("name", JUDGED_ONLY)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_condensed_lists_are_those_of_trec_eval(name, seed):
     judgments, run = drawn_lists(seed)
     measure = ir_measures.parse_measure(name)
@@ -72,7 +70,7 @@ def test_condensed_lists_are_those_of_trec_eval(name, seed):
     assert by_query(judgments, run, name, condensed=True) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_f1_at_a_cutoff_is_the_harmonic_mean_of_precision_and_recall(seed):
     judgments, run = drawn_lists(seed)
     precisions, recalls = (of_trec_eval(judgments, run, measure @ 4) for measure in (ir_measures.P, ir_measures.R))
@@ -81,7 +79,7 @@ def test_f1_at_a_cutoff_is_the_harmonic_mean_of_precision_and_recall(seed):
     assert by_query(judgments, run, "F1@4") == pytest.approx(means, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_capped_recall_divides_by_at_most_the_cutoff(seed):
     judgments, run = drawn_lists(seed)
     expected = {}

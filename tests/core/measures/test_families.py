@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import shutil
 import warnings
@@ -7,30 +5,10 @@ import warnings
 import numpy as np
 import pytest
 from each_once import each_once
-from hypothesis import given, settings, strategies as st
-from kit import SHARED
 from naive import additive_value, average_precision, cascade_value, dcg, err, ndcg, pool_of, random_lists, rankings_of
 
-from activeeval import (
-    AP,
-    DCG,
-    ERR,
-    NDCG,
-    RBP,
-    RR,
-    Additive,
-    Cascade,
-    InputError,
-    Judged,
-    Precision,
-    QueryPool,
-    Rankings,
-    Recall,
-    Success,
-    Target,
-    parse_measure,
-)
-from activeeval.formats.loading import load_tables, pool_from_tables
+from activeeval import InputError, QueryPool, Rankings, Target, parse_measure
+from activeeval.core.measures import AP, DCG, ERR, NDCG, RBP, RR, Additive, Cascade, Judged, Precision, Recall, Success
 
 
 class Collection:
@@ -115,50 +93,6 @@ def test_scores_are_those_of_ir_measures(name, ours, provider, seed):
     expected = theirs(ir_measures.parse_measure(name), collection, provider)
     values = parse_measure(ours).score(collection.pool, collection.grades, collection.ranking)
     np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
-
-
-OF_TREC_EVAL = {
-    "P.5": "P(rel={rel})@5",
-    "recall.10": "R(rel={rel})@10",
-    "recall.1000": "R(rel={rel})@1000",
-    "success.5": "Success(rel={rel})@5",
-    "map_cut.10": "AP(rel={rel})@10",
-    "map": "AP(rel={rel})",
-    "recip_rank": "RR(rel={rel})",
-}
-
-
-@pytest.fixture(scope="module")
-def robust():
-    """Two real runs, and the same as dicts: with ties and with documents that nobody judged."""
-    folder = SHARED / "data"
-    if not folder.exists():
-        pytest.skip(f"no runs at {folder}; set ACTIVEEVAL_SHARED")
-    names = [str(folder / "trec-robust03" / "runs" / f"input.{name}.gz") for name in ("pircRBa1", "humR03dc")]
-    tables = pool_from_tables(*load_tables(str(folder / "trec-robust03" / "robust03_qrels.txt.gz"), names), evaluated=2)
-    pairs = list(
-        zip(tables.pool.query_ids[tables.pool.item_queries].tolist(), tables.pool.item_ids.tolist(), strict=True)
-    )
-    qrels, runs = {}, ({}, {})
-    for z in np.flatnonzero(tables.grades >= 0).tolist():
-        qrels.setdefault(pairs[z][0], {})[pairs[z][1]] = int(tables.grades[z])
-    for run, scores, ranking in zip(runs, tables.scores, tables.rankings, strict=True):
-        for z in ranking.items.tolist():
-            run.setdefault(pairs[z][0], {})[pairs[z][1]] = float(scores[z])
-    return tables, qrels, runs
-
-
-@pytest.mark.parametrize("rel", [1, 2])
-@pytest.mark.parametrize("name", OF_TREC_EVAL)
-def test_scores_of_real_runs_are_those_of_trec_eval(robust, name, rel):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    tables, qrels, runs = robust
-    assert str(parse_measure(name)) == OF_TREC_EVAL[name].format(rel=1)
-    measure, key = parse_measure(OF_TREC_EVAL[name].format(rel=rel)), name.replace(".", "_")
-    for ranking, run in zip(tables.rankings, runs, strict=True):
-        found = pytrec_eval.RelevanceEvaluator(qrels, {name}, relevance_level=rel).evaluate(run)
-        expected = [found.get(query, {key: 0.0})[key] for query in tables.pool.query_ids.tolist()]
-        np.testing.assert_allclose(measure.score(tables.pool, tables.grades, ranking), expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -256,59 +190,6 @@ def test_versus_is_the_difference_of_two_scores(name):
     other = rankings_of(one.pool, random_lists(np.random.default_rng(8), one.lengths))
     alone = [measure.score(one.pool, one.grades, ranking) for ranking in (one.ranking, other)]
     np.testing.assert_array_equal(measure.score(one.pool, one.grades, one.ranking, other), alone[0] - alone[1])
-
-
-@pytest.mark.kernel
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(
-    grades=st.lists(st.integers(-2, 4), min_size=1, max_size=8),
-    stops=st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=5, max_size=5),
-    c=st.lists(st.floats(-1, 2), min_size=1, max_size=9),
-    cutoff=st.one_of(st.none(), st.integers(1, 9)),
-)
-def test_families_score_as_loops_whatever_the_worths(grades, stops, c, cutoff):
-    pool = pool_of([len(grades)])
-    ranking = rankings_of(pool, [range(len(grades))])
-    order = range(len(grades))
-    ours = [family(stops, c, cutoff).score(pool, grades, ranking)[0] for family in (Additive, Cascade)]
-    expected = [value(grades, stops, c[:cutoff], order) for value in (additive_value, cascade_value)]
-    assert ours == pytest.approx(expected, rel=1e-12, abs=1e-15)
-
-
-@pytest.mark.kernel
-def test_a_vector_of_discounts_and_a_callable_are_the_same_measure():
-    collection = Collection(1)
-    vector = 1 / np.sqrt(np.arange(1, 31))
-    for family, worth in ((Additive, [0, 1, 3, 7, 15]), (Cascade, [0, 0.1, 0.2, 0.4, 0.9])):
-        given, called = (
-            family(worth, discounts).score(collection.pool, collection.grades, collection.ranking)
-            for discounts in (vector, lambda ranks: 1 / np.sqrt(ranks))
-        )
-        np.testing.assert_allclose(given, called, rtol=1e-14)
-
-
-@pytest.mark.kernel
-def test_a_short_discount_vector_cuts_every_list():
-    collection = Collection(1)
-    args = collection.pool, collection.grades, collection.ranking
-    short, cut = Additive(None, [1.0, 0.5]).score(*args), Additive(None, [1.0, 0.5, 0.25, *[0.1] * 30], 2).score(*args)
-    np.testing.assert_array_equal(short, cut)
-
-
-@pytest.mark.kernel
-def test_an_unjudged_item_earns_nothing_and_keeps_its_rank():
-    pool = pool_of([3])
-    ranking = rankings_of(pool, [[0, 1, 2]])
-    assert DCG().score(pool, [-1, 1, -3], ranking)[0] == pytest.approx(1 / math.log2(3))
-    assert RR().score(pool, [-1, 1, -3], ranking)[0] == 0.5
-    assert AP().score(pool, [-1, 1, -3], ranking)[0] == 0.5
-    assert Additive([1, 1]).score(pool, [-1, 0, -1], ranking)[0] == pytest.approx(1 / math.log2(3))
-
-
-@pytest.mark.kernel
-def test_ideal_ranking_counts_judged_items_that_nobody_ranked():
-    pool = pool_of([3])
-    assert NDCG().score(pool, [1, 2, -1], rankings_of(pool, [[0]]))[0] == pytest.approx(1 / (2 + 1 / math.log2(3)))
 
 
 def test_an_open_scale_takes_the_largest_grade_of_what_is_scored():

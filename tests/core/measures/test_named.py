@@ -1,7 +1,5 @@
 """What a measure is called: its short name means the same measure, and a name that was typed stays."""
 
-from __future__ import annotations
-
 import pytest
 
 from activeeval import AP, DCG, ERR, NDCG, RBP, RR, Precision, parse_measure

@@ -1,7 +1,5 @@
 """α-nDCG and ERR-IA, held against ndeval."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -69,7 +67,7 @@ def of_ndeval(rows, run, measure, **options):
         ("ERR_IA(rel=2)@5", "ERR-IA@5", {"relevance_level": 2}),
     ],
 )
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(6))
 def test_values_are_those_of_ndeval(tmp_path, ours, theirs, options, seed):
     rows, run = drawn_rows(seed)
     expected = of_ndeval(rows, run, theirs, **options)
@@ -84,7 +82,7 @@ def test_err_ia_at_the_first_rank_is_divided_by_the_number_of_subtopics():
     assert SubtopicMeasure("ERR_IA", 1).score(pool, labels, ranking) == pytest.approx([2 / 3])
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_condensed_lists_lack_documents_without_a_grade_for_any_subtopic(tmp_path, seed):
     rows, run = drawn_rows(seed)
     judged = {row[::2] for row in rows if row[3] >= 0}

@@ -1,7 +1,5 @@
 """κ-NDCG and κ-ERR: on truths against plain loops, their moments against enumeration of grades and ties."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from itertools import permutations, product

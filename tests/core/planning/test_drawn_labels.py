@@ -13,8 +13,6 @@ from activeeval.core.planning.scales import UNREHEARSED, Scale, rehearsed_scale
 from activeeval.core.pool.generated import generate_pool
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
 
-pytestmark = pytest.mark.usefixtures("whole_rehearsals")
-
 
 @pytest.fixture(scope="module")
 def pool():
@@ -57,6 +55,7 @@ def test_the_highest_grade_that_is_known_may_be_any_above(pool):
     assert labels.max() == 1  # those that came in are as they were
 
 
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_what_a_uniform_model_leaves_is_learned_from_labels_of_rare_high_grades(pool):
     planner = planner_of(pool, uniform_beliefs(pool.n_items, 4), max_grade=4)
     assert planner.forecasts(METHODS["items"])[0].scale == UNREHEARSED
@@ -67,6 +66,7 @@ def test_what_a_uniform_model_leaves_is_learned_from_labels_of_rare_high_grades(
     assert taken.rehearsed(METHODS["items"])[0].scale == Scale(value=1.5)
 
 
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_a_model_that_has_seen_no_highest_grade_is_expected_to_err_by_it(pool):
     """Gains 0, 1 and 3: a relevant item's is 1 or 3 where 1 was expected, 5 times its square."""
     probs = np.tile([0.9, 0.1], (pool.n_items, 1))

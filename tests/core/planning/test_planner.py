@@ -1,65 +1,25 @@
 """What is planned beside what happens: labels drawn from the model, replayed samples, SciPy's normal distribution."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import noisy_lists
 from each_once import each_once
+from planned_cases import FACTOR, FITTED, PLAIN, design_of, made, planner_of, sharpened
 from scipy import stats
 
-from activeeval import DCG, ERR, METHODS, NDCG, RR, Campaign, Precision, QueryPool, Rankings, Target
-from activeeval.core.design import RatePlan
+from activeeval import DCG, METHODS, NDCG, RR, Precision, QueryPool, Rankings, Target
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import joint_degrees
-from activeeval.core.grade_models import QueryFactor
-from activeeval.core.planning import Forecast, Goal, HeldOut, PilotRatios, Planner, Prospect
+from activeeval.core.planning import Forecast, Goal, HeldOut, Planner, Prospect
 from activeeval.core.planning.curves import Curve
 from activeeval.core.planning.drawn_labels import drawn_labels
-from activeeval.core.planning.pilots import PRIOR, Ratio
 from activeeval.core.planning.rehearsals import Noise
 from activeeval.core.planning.scales import Scale, learned_scale
-from activeeval.core.pool.generated import WEIGHTS, generate_pool
+from activeeval.core.pool.generated import generate_pool
 from activeeval.core.simulation import replicate
-
-pytestmark = pytest.mark.usefixtures("whole_rehearsals")
-
-MODEL = {"factor": QueryFactor(1.0)}
-PLAIN = {"items_plain": DCG(cutoff=10), "depth_plain": ERR(4, cutoff=10), "passive": DCG(cutoff=10)}
-FITTED = {"items": DCG(cutoff=10), "depth": ERR(4, cutoff=10), "whole": DCG(cutoff=10), "random": DCG(cutoff=10)}
-
-
-@pytest.fixture(scope="module")
-def made():
-    """A pool of 150 queries, two rankings and probabilities of grades."""
-    made = generate_pool(150, 5)
-    known, rng = made.features[:, : WEIGHTS.size] @ WEIGHTS, np.random.default_rng(0)
-    lists = [Rankings.from_scores(made.pool, known + x * rng.standard_normal(known.size)) for x in (1.0, 1.5)]
-    centres = np.clip(1.0 + 0.6 * known, 0, 4)[:, None]
-    weights = np.exp(-((np.arange(5) - centres) ** 2))
-    return made.pool, lists, weights / weights.sum(axis=1, keepdims=True)
-
-
-def planner_of(made, measure, *, versus=True, overhead=0.0, known=None):
-    pool, (first, second), probs = made
-    costed = pool.replace(query_costs=np.full(pool.n_queries, overhead))
-    every = np.arange(pool.n_items)
-    lists = [one.restricted_to(costed, every) for one in (first, second)]
-    target = Target(measure, lists[0], lists[1] if versus else None)
-    believed = {"grade_probs": probs, **MODEL}
-    return Planner(
-        targets=[target],
-        believed=lambda method: believed | ({"factor": None} if method.ignores_factor else {}),
-        max_grade=4,
-        known=known,
-        scale=Scale(),
-    )
-
-
-def design_of(planner, name):
-    return METHODS[name].design(planner.targets, **planner.believed(METHODS[name]), max_grade=4)
 
 
 def errors_of(design, beliefs, budget, n_sets, n_repetitions):
@@ -74,23 +34,23 @@ def errors_of(design, beliefs, budget, n_sets, n_repetitions):
 
 
 @each_once(("overhead", [0.0, 3.0]), ("name", [*PLAIN, *FITTED]))
-def test_variances_are_those_of_labels_that_the_model_draws(made, name, overhead):
-    """Within a tenth and four standard errors of 40 sets of labels: a false alarm in 16,000 of each."""
-    planner = planner_of(made, (PLAIN | FITTED)[name], overhead=overhead)
+def test_variances_are_those_of_labels_that_the_model_draws(name, overhead):
+    """Within a tenth and four standard errors of 25 sets of labels: a false alarm in 16,000 of each."""
+    planner = planner_of((PLAIN | FITTED)[name], overhead=overhead)
     design = design_of(planner, name)
     forecast = planner.forecasts(METHODS[name])[0]
     budget = 0.2 * forecast.cost
     # a depth design believes that the model may be wrong; its own beliefs are what its variance is planned by
     beliefs = planner.beliefs if design.beliefs is None or name == "passive" else design.beliefs
-    found = errors_of(design, beliefs, budget, 40, 40)
+    found = errors_of(design, beliefs, budget, 25, 40)
     expected = forecast.at(budget)
-    assert abs(found.mean() - expected.of_pool) < 0.1 * expected.of_pool + 4 * found.std() / math.sqrt(40)
+    assert abs(found.mean() - expected.of_pool) < 0.1 * expected.of_pool + 4 * found.std() / math.sqrt(25)
 
 
 @pytest.mark.parametrize("name", ["items", "depth", "whole", "passive", "random"])
-def test_queries_and_items_are_those_of_replayed_samples(made, name):
+def test_queries_and_items_are_those_of_replayed_samples(name):
     """Means of 200 samples, within a fiftieth, four standard errors and the unit that a hard budget leaves."""
-    planner = planner_of(made, (PLAIN | FITTED)[name], overhead=2.0)
+    planner = planner_of((PLAIN | FITTED)[name], overhead=2.0)
     forecast, design = planner.forecasts(METHODS[name])[0], design_of(planner, name)
     labels = drawn_labels(planner.beliefs, 0)
     for share in (0.1, 0.5):
@@ -101,10 +61,10 @@ def test_queries_and_items_are_those_of_replayed_samples(made, name):
             assert abs(counts.mean() - planned) < room
 
 
-def test_everything_judged_leaves_nothing_for_the_pool_and_the_choice_of_it_for_the_population(made):
-    planner = planner_of(made, DCG(cutoff=10))
+def test_everything_judged_leaves_nothing_for_the_pool_and_the_choice_of_it_for_the_population():
+    planner = planner_of()
     values = planner.values[0]
-    labels = np.array([planner.targets[0].values(drawn_labels(planner.beliefs, seed)) for seed in range(400)])
+    labels = np.array([planner.targets[0].values(drawn_labels(planner.beliefs, seed)) for seed in range(150)])
     spread = np.mean(labels.var(axis=1))  # Σ p L² − R² of each set of labels
     assert values.spread == pytest.approx(spread, rel=0.1)
     for name in ("items", "passive", "random"):
@@ -115,28 +75,17 @@ def test_everything_judged_leaves_nothing_for_the_pool_and_the_choice_of_it_for_
 
 
 @pytest.mark.parametrize("name", ["items", "depth"])
-def test_no_half_width_is_below_the_limit_and_free_queries_lower_it(made, name):
-    planner = planner_of(made, FITTED[name], overhead=4.0)
-    forecasts = [planner.forecasts(METHODS[one])[0] for one in ("passive", "random", "whole", name)]
-    for share in (0.05, 0.2, 0.6):
-        budget = share * forecasts[-1].cost
-        limit = forecasts[-1].least_variance(budget)
-        assert all(limit <= one.at(budget).of_pool * (1 + 1e-9) for one in forecasts)
-        assert forecasts[-1].spending.plan.without_overhead().least(budget) < limit
-
-
-@pytest.mark.parametrize("name", ["items", "depth"])
-def test_a_plan_without_overhead_is_that_of_a_pool_without(made, name):
-    costly, free = (planner_of(made, FITTED[name], overhead=x).forecasts(METHODS[name])[0] for x in (4.0, 0.0))
+def test_a_plan_without_overhead_is_that_of_a_pool_without(name):
+    costly, free = (planner_of(FITTED[name], overhead=x).forecasts(METHODS[name])[0] for x in (4.0, 0.0))
     for share in (0.1, 0.5, 0.9):
         budget = share * free.cost
         own = costly.spending.plan.without_overhead().least(budget)
         assert own == pytest.approx(free.spending.plan.least(budget), rel=1e-6)
 
 
-def test_what_is_between_queries_is_all_of_those_judged_whole_and_nothing_where_all_are_in(made):
-    whole = planner_of(made, DCG(cutoff=10), overhead=2.0).forecasts(METHODS["whole"])[0].spending.plan
-    items = planner_of(made, DCG(cutoff=10)).forecasts(METHODS["items_plain"])[0].spending.plan
+def test_what_is_between_queries_is_all_of_those_judged_whole_and_nothing_where_all_are_in():
+    whole = planner_of(overhead=2.0).forecasts(METHODS["whole"])[0].spending.plan
+    items = planner_of().forecasts(METHODS["items_plain"])[0].spending.plan
     assert whole.between(0.2 * whole.order.cost) == pytest.approx(1.0)
     assert items.between(0.7 * items.order.cost) < 0.05
 
@@ -204,32 +153,24 @@ def test_rehearsed_samples_take_the_place_of_chi_square():
     ("goal", [Goal(half_width=0.4), Goal(difference=0.6, power=0.7), Goal(half_width=1, confidence=0.8)]),
     ("name", ["items", "passive"]),
 )
-def test_a_goal_takes_the_smallest_budget_that_meets_it(made, goal, name):
-    forecast = planner_of(made, DCG(cutoff=10)).forecasts(METHODS[name])[0]
-    needed = goal.budget(forecast)
-    assert goal.is_met(forecast.at(needed))
-    assert not goal.is_met(forecast.at(0.99 * needed))
-
-
-@pytest.mark.parametrize("goal", [Goal(half_width=0.4), Goal(difference=0.6, power=0.7)])
-def test_a_goal_has_a_range_of_budgets_and_a_power_is_promised_by_its_upper_end(made, goal):
-    plain = planner_of(made, DCG(cutoff=10)).forecasts(METHODS["items"])[0]
-    forecast = replace(plain, scale=Scale(spread=0.3))
-    ends = goal.budgets(forecast)
-    for chance, end in zip((0.1, 0.9), ends, strict=True):
+def test_a_goal_takes_the_smallest_budgets_that_meet_it_and_a_power_is_promised_by_the_upper_one(goal, name):
+    forecast = replace(planner_of().forecasts(METHODS[name])[0], scale=Scale(spread=0.3))
+    (low, high), needed = goal.budgets(forecast), goal.budget(forecast)
+    for chance, end in ((0.1, low), (0.9, high)):
         assert goal.is_met(forecast.at(end), chance)
         assert not goal.is_met(forecast.at(0.99 * end), chance)
-    needed = goal.budget(forecast)
+    assert goal.is_met(forecast.at(needed))
+    assert not goal.is_met(forecast.at(0.99 * needed))
     if goal.half_width is not None:
-        assert ends[0] < needed < ends[1]
-        assert forecast.at(ends[1]).half_widths()[1] == pytest.approx(0.4, rel=0.01)
+        assert low < needed < high
+        assert forecast.at(high).half_widths(confidence=goal.confidence)[1] == pytest.approx(goal.half_width, rel=0.01)
     else:
-        assert needed == ends[1]
+        assert needed == high
         assert forecast.at(needed).powers(0.6)[0] == pytest.approx(0.7, abs=0.01)
 
 
-def test_a_goal_that_the_queries_themselves_do_not_allow(made):
-    forecast = planner_of(made, DCG(cutoff=10)).forecasts(METHODS["items"])[0]
+def test_a_goal_that_the_queries_themselves_do_not_allow():
+    forecast = planner_of().forecasts(METHODS["items"])[0]
     floor = forecast.all_judged.half_width("population")
     goal = Goal(half_width=floor / 2, scope="population")
     assert goal.budget(forecast) is None
@@ -255,9 +196,9 @@ def test_goals_that_are_none(given, message):
         Goal(**given)
 
 
-def test_drawn_labels_have_the_models_marginals_and_the_querys_factor_in_common(made):
+def test_drawn_labels_have_the_models_marginals_and_the_querys_factor_in_common():
     """3,000 sets of labels of a few items: shares within four standard errors, a false alarm in 16,000 of each."""
-    planner = planner_of(made, DCG(cutoff=10))
+    planner = planner_of()
     known = np.full(planner.targets[0].pool.n_items, -1)
     known[1] = 3
     beliefs = replace(planner, known=known).beliefs
@@ -271,9 +212,10 @@ def test_drawn_labels_have_the_models_marginals_and_the_querys_factor_in_common(
     assert np.corrcoef(labels[:, 0], labels[:, 2])[0, 1] > 0.1
 
 
-def test_degrees_of_freedom_and_half_widths_are_those_that_replayed_samples_have(made):
+@pytest.mark.usefixtures("whole_rehearsals")
+def test_degrees_of_freedom_and_half_widths_are_those_that_replayed_samples_have():
     """Eight sets of labels; half of 1,600 half-widths below the median, a tenth below and above the range."""
-    planner = planner_of(made, DCG(cutoff=10))
+    planner = planner_of()
     forecast, design = planner.rehearsed(METHODS["items"])[0], design_of(planner, "items")
     budget = 0.15 * forecast.cost
     known = forecast.at(budget)
@@ -293,24 +235,21 @@ def test_degrees_of_freedom_and_half_widths_are_those_that_replayed_samples_have
     assert told.near(told.budgets[2])[0][1] is told.noises[2]
 
 
-def held_out_of(made, labels):
-    factor = MODEL["factor"]
-    probs = np.tensordot(factor.node_weights, factor.node_probs(made[2]), 1)
-    return HeldOut(probs=probs, grades=labels, queries=made[0].item_queries)
+def held_out_of(labels, probs=None):
+    nodes = FACTOR.node_probs(made()[2] if probs is None else probs)
+    probs = np.tensordot(FACTOR.node_weights, nodes, 1)
+    return HeldOut(probs=probs, grades=labels, queries=made()[0].item_queries)
 
 
-def test_a_model_that_is_right_about_held_out_queries_is_taken_at_its_word_one_that_is_too_sure_is_not(made):
-    pool, lists, probs = made
-    honest = planner_of(made, DCG(cutoff=10))
-    labels = drawn_labels(honest.beliefs, 5)
-    sharp = probs**3 / (probs**3).sum(axis=1, keepdims=True)
-    ratios = []
-    for own in (probs, sharp):
-        planner = planner_of((pool, lists, own), DCG(cutoff=10))
-        planner = replace(planner, held_out=held_out_of((pool, lists, own), labels))
+@pytest.mark.usefixtures("whole_rehearsals")
+def test_a_model_that_is_right_about_held_out_queries_is_taken_at_its_word_one_that_is_too_sure_is_not():
+    labels, ratios = drawn_labels(planner_of().beliefs, 5), []
+    for own in (made()[2], sharpened(3)):
+        planner = planner_of(probs=own)
+        planner = replace(planner, held_out=held_out_of(labels, own))
         forecast = planner.rehearsed(METHODS["items"])[0]
         ratios.append(forecast.rehearsal.ratio)
-        assert forecast.scale == learned_scale(ratios[-1], pool.n_queries)
+        assert forecast.scale == learned_scale(ratios[-1], 150)
         budget = 0.15 * forecast.cost
         real = replicate(design_of(planner, "items"), labels, [budget], 200, 1)
         shown = np.mean(real.variances) / (forecast.at(budget).of_pool / forecast.scale.value)
@@ -319,12 +258,12 @@ def test_a_model_that_is_right_about_held_out_queries_is_taken_at_its_word_one_t
     assert ratios[1] > 1.4
 
 
-def test_labels_by_held_out_errors_have_the_pools_marginals_and_what_queries_share(made):
-    """200 sets: means of grades within four standard errors and a tenth; queries vary as the factor makes them."""
-    pool, honest = made[0], planner_of(made, DCG(cutoff=10))
-    held_out = held_out_of(made, drawn_labels(honest.beliefs, 1))
-    sets = np.array([held_out.drawn_labels(honest.beliefs, seed) for seed in range(200)])
-    again = np.array([drawn_labels(honest.beliefs, 1000 + seed) for seed in range(200)])
+def test_labels_by_held_out_errors_have_the_pools_marginals_and_what_queries_share():
+    """80 sets: means of grades within four standard errors and a tenth; queries vary as the factor makes them."""
+    pool, honest = made()[0], planner_of()
+    held_out = held_out_of(drawn_labels(honest.beliefs, 1))
+    sets = np.array([held_out.drawn_labels(honest.beliefs, seed) for seed in range(80)])
+    again = np.array([drawn_labels(honest.beliefs, 1000 + seed) for seed in range(80)])
     assert sets.min() >= 0
     assert sets.max() <= 4
     assert sets.mean() == pytest.approx(again.mean(), rel=0.1)
@@ -352,112 +291,8 @@ def test_the_scale_is_drawn_to_what_is_usual_where_held_out_queries_are_few():
             Scale(**wrong)
 
 
-def test_a_planner_takes_a_scale_and_its_spread(made):
-    plain = planner_of(made, DCG(cutoff=10))
-    doubtful = replace(plain, scale=Scale(value=1.5, spread=0.3))
-    first, second = (one.forecasts(METHODS["items"])[0].at(100) for one in (plain, doubtful))
-    assert second.of_pool == pytest.approx(1.5 * first.of_pool)
-    assert second.half_width() == pytest.approx(math.sqrt(1.5) * first.half_width(), rel=0.01)
-    assert np.divide(*second.half_widths()[::-1]) > np.divide(*first.half_widths()[::-1])
-
-
-def pilot_of(planner, name, budget, labels, seed, design=None):
-    campaign = Campaign(design or design_of(planner, name), budget, rng=seed)
-    pool = campaign.design.pool
-    places = pool.item_positions()
-    index = {text: q for q, text in enumerate(pool.query_texts)}
-    campaign.run(lambda query, items: [int(labels[places[index[query], item]]) for item in items])
-    return campaign
-
-
-@pytest.mark.parametrize("name", ["items_plain", pytest.param("depth_plain", marks=pytest.mark.slow)])
-def test_a_model_that_is_right_is_not_rescaled_on_average(made, name):
-    """60 pilots on labels of the model: the mean ratio within four standard errors of 1, a false alarm in 16,000."""
-    planner = planner_of(made, PLAIN[name], overhead=1.0)
-    design = design_of(planner, name)
-    lessons = []
-    for seed in range(60):
-        labels = drawn_labels(design.beliefs, seed)
-        campaign = pilot_of(planner, name, 0.2 * design.cost, labels, seed, design)
-        lessons.append(planner.lesson(campaign.design, campaign.selection, campaign.grades))
-    for ratios in ([one.of_residuals for one in lessons], [one.of_values for one in lessons]):
-        found = [one.value for one in ratios]
-        assert abs(np.mean(found) - 1) < 4 * np.std(found) / math.sqrt(60) + 0.03
-        assert np.mean([not one.may_be_chance for one in ratios]) < 0.25
-
-
-def test_a_pilot_finds_a_model_that_is_too_sure_and_rescales_by_it(made):
-    pool, lists, probs = made
-    sharp = probs**4 / (probs**4).sum(axis=1, keepdims=True)
-    honest, sure = planner_of(made, DCG(cutoff=10)), planner_of((pool, lists, sharp), DCG(cutoff=10))
-    labels = drawn_labels(honest.beliefs, 3)
-    campaign = pilot_of(sure, "items", 0.5 * design_of(sure, "items").cost, labels, 1)
-    lesson = sure.lesson(campaign.design, campaign.selection, campaign.grades)
-    assert lesson.of_residuals.value > 1.5
-    assert not lesson.of_residuals.may_be_chance
-    plain = sure.forecasts(METHODS["items"])[0]
-    scale = plain.taught(lesson).taught_scale
-    assert scale.value == pytest.approx(lesson.of_residuals.value, rel=0.2)
-    assert plain.taught(lesson).at(100).of_pool == pytest.approx(scale.value * plain.at(100).of_pool)
-
-
-def test_a_pilot_is_weighed_against_what_is_thought_of_the_factor_and_leaves_what_both_leave():
-    scale = Scale(value=1.0, spread=0.4)
-
-    def teach(ratio, n, before=scale):
-        return Ratio(value=ratio, degrees_of_freedom=n).taught(before)
-
-    assert teach(9.0, 0.0) == scale
-    assert 1.05 < teach(1.5, 10.0).value < teach(1.5, 40.0).value < 1.5
-    assert teach(1.5, 40.0).spread < teach(1.5, 10.0).spread < scale.spread
-    assert teach(1.5, 10.0, Scale(value=1.0, spread=0.1)).value < 1.1
-    assert teach(1.5, 10.0, Scale()) == teach(1.5, 10.0, Scale(spread=math.sqrt(2 / PRIOR)))
-    never_surer = [teach(1.0, n).spread for n in (1e4, 1e8, math.inf)]
-    assert never_surer == pytest.approx([0.18] * 3, abs=0.02)  # another budget than the pilot's
-    assert teach(8.0, 20.0).value == pytest.approx(8.0, rel=0.2)  # far beyond what is usual: it is believed
-    assert teach(8.0, 20.0).spread > teach(1.0, 20.0).spread
-
-
-def test_the_range_after_pilots_holds_the_true_factor_in_eight_of_ten():
-    """4,000 factors and pilots as they are thought of: .8 within .07, normal where a t is counted with."""
-    rng, scale, shares = np.random.default_rng(0), Scale(value=1.2, spread=0.5), []
-    for n in (4.0, 15.0):
-        factors = scale.value * np.exp(scale.spread * rng.standard_normal(2000))
-        elsewhere = np.exp(0.2 * rng.standard_normal(2000))
-        seen = factors * elsewhere * rng.chisquare(n, 2000) / n
-        after = [Ratio(value=value, degrees_of_freedom=n).taught(scale) for value in seen]
-        inside = [one.at(0.1) <= factor <= one.at(0.9) for one, factor in zip(after, factors, strict=True)]
-        shares.append(np.mean(inside))
-    assert shares == pytest.approx([0.8, 0.8], abs=0.07)
-
-
-def test_lessons_of_several_pilots_count_by_their_degrees_of_freedom(made):
-    doubtful, sure = Ratio(value=1.2, degrees_of_freedom=10.0), Ratio(value=4.0, degrees_of_freedom=10.0)
-    low, high = doubtful.bounds
-    assert (low, high) == pytest.approx((12 / stats.chi2.ppf(0.975, 10), 12 / stats.chi2.ppf(0.025, 10)))
-    assert (doubtful.may_be_chance, sure.may_be_chance) == (True, False)
-    both = PilotRatios.together(
-        [PilotRatios(of_residuals=doubtful, of_values=sure), PilotRatios(of_residuals=sure, of_values=sure)]
-    )
-    assert (both.of_residuals.value, both.of_residuals.degrees_of_freedom) == (pytest.approx(2.6), 20.0)
-    uneven = PilotRatios.together(
-        [PilotRatios(of_residuals=r, of_values=r) for r in (doubtful, Ratio(value=4, degrees_of_freedom=30))]
-    )
-    assert uneven.of_residuals.value == pytest.approx((10 * 1.2 + 30 * 4) / 40)
-    lesson, planner = PilotRatios(of_residuals=sure, of_values=doubtful), planner_of(made, DCG(cutoff=10))
-    of_residuals = sure.taught(planner.scale)
-    of_values = doubtful.taught(replace(planner.scale, value=of_residuals.value))
-    scales = {"items": of_residuals, "whole": of_residuals, "random": of_values, "passive": of_values}
-    for name, scale in scales.items():
-        plain = planner.forecasts(METHODS[name])[0]
-        budget = 0.3 * plain.cost
-        assert plain.taught(lesson).taught_scale == scale, name
-        assert plain.taught(lesson).at(budget).of_pool == pytest.approx(scale.value * plain.at(budget).of_pool), name
-    assert plain.taught(lesson).of_values == of_values.value
-
-
-def test_what_a_fit_and_few_draws_cost_is_counted(made):
-    planner = planner_of(made, DCG(cutoff=10), overhead=3.0)
+def test_what_a_fit_and_few_draws_cost_is_counted():
+    planner = planner_of(overhead=3.0)
     fitted, plain = (planner.forecasts(METHODS[name])[0] for name in ("items", "items_plain"))
     passive, budget = planner.forecasts(METHODS["passive"])[0], 0.15 * planner.forecasts(METHODS["items"])[0].cost
     n = plain.spending.expect(budget)[1]
@@ -469,44 +304,12 @@ def test_what_a_fit_and_few_draws_cost_is_counted(made):
     assert passive.at(budget).of_pool == pytest.approx(values.query_probs @ values.squares / (draws - 1))
 
 
-def test_what_the_pilot_has_shown_is_not_what_it_is_measured_by(made):
-    """Known by now, the pilot's labels must not make its residuals vanish."""
-    planner = planner_of(made, DCG(cutoff=10))
-    labels = drawn_labels(planner.beliefs, 3)
-    campaign = pilot_of(planner, "items", 200, labels, 1)
-    taught = replace(planner, known=campaign.grades)
-    arguments = (campaign.design, campaign.selection, campaign.grades)
-    assert taught.lesson(*arguments) == planner.lesson(*arguments)
-
-
-def test_pilots_that_teach_nothing_are_refused(made):
-    planner = planner_of(made, DCG(cutoff=10))
-    drawn = Campaign(design_of(planner, "passive"), 200.0, rng=0)
-    with pytest.raises(InputError, match="'passive' draws with replacement and cannot calibrate a plan"):
-        planner.lesson(drawn.design, None, drawn.grades)
-    labels = drawn_labels(planner.beliefs, 3)
-    census = pilot_of(planner, "items", design_of(planner, "items").cost, labels, 1)
-    with pytest.raises(InputError, match="its sample has no random variation"):
-        planner.lesson(census.design, census.selection, census.grades)
-
-
-def test_known_grades_cost_nothing_and_lower_what_is_left(made):
-    known = np.full(made[0].n_items, -1)
+def test_known_grades_cost_nothing_and_lower_what_is_left():
+    known = np.full(made()[0].n_items, -1)
     known[::2] = 1
-    plain, taught = (planner_of(made, DCG(cutoff=10), known=k).forecasts(METHODS["items"])[0] for k in (None, known))
+    plain, taught = (planner_of(known=k).forecasts(METHODS["items"])[0] for k in (None, known))
     assert taught.cost == pytest.approx(plain.cost / 2, rel=0.1)
     assert taught.at(200).of_pool < plain.at(200).of_pool
-
-
-def test_one_sample_for_several_targets_costs_each_some_precision(made):
-    alone = planner_of(made, DCG(cutoff=10))
-    target = alone.targets[0]
-    both = replace(alone, targets=[target, Target(DCG(cutoff=10), target.ranking)])
-    own, joint = alone.forecasts(METHODS["items"])[0], both.forecasts(METHODS["items"])[0]
-    budget = 0.2 * own.cost
-    assert own.at(budget).of_pool < joint.at(budget).of_pool < 4 * own.at(budget).of_pool
-    design = METHODS["items"].design(both.targets, **both.believed(METHODS["items"]))
-    assert joint.at(budget).of_pool == pytest.approx(RatePlan.of(design).at_budget(budget), rel=0.05)
 
 
 def test_a_pool_of_one_query_bounds_nothing_of_a_population():
@@ -520,8 +323,8 @@ def test_a_pool_of_one_query_bounds_nothing_of_a_population():
 
 
 @pytest.mark.parametrize("weights", [None, [1.0, 1.0, 1.0], "minimax"])
-def test_several_questions_are_planned_for_the_sample_that_is_drawn_for_them(made, weights):
-    single = planner_of(made, DCG(cutoff=10))
+def test_several_questions_are_planned_for_the_sample_that_is_drawn_for_them(weights):
+    single = planner_of()
     first = single.targets[0]
     targets = [first, Target(DCG(cutoff=10), first.ranking), Target(DCG(cutoff=3), first.ranking, first.versus)]
     planner = replace(single, targets=targets, weights=weights)
@@ -537,8 +340,8 @@ def test_several_questions_are_planned_for_the_sample_that_is_drawn_for_them(mad
 
 
 @pytest.mark.parametrize("name", ["items", "depth", "random", "passive"])
-def test_what_a_drawn_design_should_come_to_is_what_its_plan_says(made, name):
-    planner = planner_of(made, FITTED.get(name, DCG(cutoff=10)))
+def test_what_a_drawn_design_should_come_to_is_what_its_plan_says(name):
+    planner = planner_of(FITTED.get(name, DCG(cutoff=10)))
     planned = planner.rehearsed(METHODS[name])[0]
     budget = 0.3 * planned.cost
     (drawn,) = planner.drawn(design_of(planner, name).with_budget(budget))
@@ -549,8 +352,8 @@ def test_what_a_drawn_design_should_come_to_is_what_its_plan_says(made, name):
     assert drawn.half_widths() == pytest.approx(expected.half_widths(), rel=1e-9)
 
 
-def test_a_question_of_which_all_is_judged_for_sure_has_no_error_while_others_have(made):
-    single = planner_of(made, DCG(cutoff=1), versus=False)
+def test_a_question_of_which_all_is_judged_for_sure_has_no_error_while_others_have():
+    single = planner_of(DCG(cutoff=1), versus=False)
     deep = Target(DCG(cutoff=40), single.targets[0].ranking)
     planner = replace(single, targets=[single.targets[0], deep], weights=[1e6, 1.0])
     shallow, other = planner.rehearsed(METHODS["items_plain"])
@@ -565,14 +368,12 @@ MONOTONE = {"depth": NDCG("exp", 10), "items": Precision(1), "passive": Precisio
 @each_once(("versus", [True, False]), ("name", MONOTONE))
 def test_half_widths_lie_inside_the_measure_and_never_rise_with_the_budget(name, versus):
     """Few queries: t quantiles of one or two degrees of freedom, at small budgets and near everything."""
-    made = generate_pool(25, 3)
-    known, rng = made.features[:, : WEIGHTS.size] @ WEIGHTS, np.random.default_rng(0)
-    lists = [Rankings.from_scores(made.pool, known + x * rng.standard_normal(known.size)) for x in (1.0, 1.5)]
-    probs = np.full((made.pool.n_items, 5), 0.2)
+    small = generate_pool(25, 3)
+    lists, probs = noisy_lists(small), np.full((small.pool.n_items, 5), 0.2)
     target = Target(MONOTONE[name], lists[0], lists[1] if versus else None)
     model = {"believed": lambda method: {"grade_probs": probs}, "max_grade": 4, "is_uniform": True}
     forecast = Planner(targets=[target], **model).rehearsed(METHODS[name])[0]
-    widest, budgets = (1.0 if versus else 0.5), np.geomspace(forecast.least, forecast.cost, 120)
+    widest, budgets = (1.0 if versus else 0.5), np.geomspace(forecast.least, forecast.cost, 60)
     for scope in ("pool", "population"):
         for chance in (0.1, 0.5, 0.9):
             halves = np.array([forecast.at(budget).half_width(scope, chance=chance) for budget in budgets])
@@ -581,7 +382,7 @@ def test_half_widths_lie_inside_the_measure_and_never_rise_with_the_budget(name,
             assert halves[known_from:].max() <= widest
             assert np.diff(halves[known_from:]).max() <= 1e-12
         assert forecast.at(forecast.cost).half_width() == 0
-    assert forecast.at(budgets[60]).half_width("population") >= forecast.at(budgets[60]).half_width()
+    assert forecast.at(budgets[30]).half_width("population") >= forecast.at(budgets[30]).half_width()
 
 
 def test_a_falling_curve_is_the_widest_of_what_larger_budgets_are_to_expect():
@@ -598,19 +399,3 @@ def test_a_falling_curve_is_the_widest_of_what_larger_budgets_are_to_expect():
     assert found == pytest.approx([math.inf, 3.0, 2.0, 2.0, 0.5, 0.5, 0.0])
     assert curve.half_width(0.5, "pool", 0.95, 0.5) == math.inf
     assert 2.0 <= curve.half_width(2.7, "pool", 0.95, 0.5) <= 3.0
-
-
-def test_a_range_is_unknown_until_a_label_has_been_held_against_the_model(made):
-    planner = replace(planner_of(made, DCG(cutoff=10)), is_uniform=True)
-    forecast = planner.rehearsed(METHODS["items"])[0]
-    goal, budget = Goal(half_width=1.0), 0.2 * forecast.cost
-    assert forecast.at(budget).known_half_widths() == goal.budgets(forecast) == (None, None)
-    assert forecast.all_judged.known_half_widths() == (0.0, 0.0)
-    ratio, nothing = Ratio(value=1.0, degrees_of_freedom=20.0), Ratio(value=1.0, degrees_of_freedom=0.0)
-    untold = forecast.taught(PilotRatios(of_residuals=nothing, of_values=nothing))
-    assert untold.at(budget).known_half_widths() == (None, None)
-    taught = forecast.taught(PilotRatios(of_residuals=ratio, of_values=ratio)).at(budget)
-    low, high = taught.known_half_widths()
-    assert low < taught.half_width() < high
-    narrow, wide = forecast.at(budget).half_widths()
-    assert high / low < 0.9 * wide / narrow

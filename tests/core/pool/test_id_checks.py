@@ -1,7 +1,5 @@
 """Texts in one buffer against lists of str."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -92,18 +90,6 @@ def test_ids_of_any_array_are_alike():
     ):
         assert as_texts(values, "ids").tolist() == expected
     assert as_texts(["a" * LONGEST_ID], "ids").lengths.tolist() == [LONGEST_ID]
-
-
-@pytest.mark.kernel
-@SETTINGS
-@given(
-    st.lists(
-        st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=4), min_size=2, max_size=9, unique=True
-    )
-)
-def test_ties_go_by_code_points(ids):
-    ranking = Rankings.from_scores(QueryPool(["q"], [0, len(ids)], ids), np.zeros(len(ids)))
-    assert [ids[z] for z in ranking.items] == sorted(ids, reverse=True)
 
 
 def test_a_half_of_a_pair_is_a_letter():

@@ -1,11 +1,10 @@
 """Numbers that belong to ids, against the published hashes in Python's whole numbers; what they may depend on."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
+from core_cases import judge_all
 from each_once import each_once
 from hypothesis import given, settings, strategies as st
 from naive import fnv1a, id_hash, id_hashes, number_of, splitmix
@@ -67,16 +66,6 @@ def test_the_hashes_of_a_pool_are_those_of_its_ids(queries, items):
     expected = id_hashes(QueryPool(queries, offsets, items * len(queries)))
     assert (of_queries.tolist(), of_items.tolist()) == expected
     assert len({*expected[0], *expected[1]}) == len(queries) * (1 + len(items))
-
-
-def test_what_an_id_is_of_and_where_it_ends_is_part_of_it():
-    pool = QueryPool(["a", "ab", "x"], [0, 1, 2, 3], ["bc", "c", "x"])
-    queries, items = pool_hashes(pool)
-    assert items[0] != items[1]
-    assert queries[2] != items[2]
-    again = QueryPool(["x", "a"], [0, 1, 3], ["x", "c", "bc"])
-    assert pool_hashes(again)[1].tolist()[::2] == [items[2], items[0]]
-    assert pool_hashes(again)[1][1] not in items
 
 
 @pytest.mark.statistical
@@ -171,9 +160,7 @@ def drawn(pool, probs, grades, lists, method, measure, known):
     target = Target(measure, *(Rankings.from_ids(pool, one) for one in lists))
     factor = None if method in ("random", "passive", "active") else QueryFactor(1.2)
     design = METHODS[method].design(target, probs, factor=factor, judged=known)
-    campaign = Campaign(design, budget=0.5 * design.cost, rng=3)
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, grades[list(unit.items)].tolist())
+    campaign = judge_all(Campaign(design, budget=0.5 * design.cost, rng=3), grades)
     units = {(unit.query_id, frozenset(unit.item_ids), str(unit.level)) for unit in campaign.units}
     return units, campaign.estimate(), [unit.query_id for unit in campaign.units]
 

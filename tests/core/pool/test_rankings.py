@@ -1,7 +1,5 @@
 """Rankings of a pool: by score or by id, and lists that an index update shortens."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -61,12 +59,6 @@ def test_frozen_arrays_are_shared_and_others_copied():
     ranking = Rankings(pool, [0, 2, 3], view)
     items[:] = 0
     assert ranking.items.tolist() == [1, 0, 4]
-
-
-def test_items_without_a_score_are_not_ranked():
-    ranking = Rankings.from_scores(two(), [np.nan, 1, np.nan, np.nan, np.nan])
-    assert ranking.items.tolist() == [1]
-    assert ranking.lengths.tolist() == [1, 0]
 
 
 def test_rankings_from_ids():

@@ -1,11 +1,10 @@
 """Designs with their labels, which are replayed or judged."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields
 
 import numpy as np
+from core_cases import uneven_pool
 from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, Recall, Success, Target
@@ -23,13 +22,7 @@ def case(measure="ERR", compare=True, seed=0, n_queries=24, longest=8):
     """
     random = np.random.default_rng(seed)
     lengths = random.integers(2, longest, n_queries).tolist()
-    n_items = sum(lengths)
-    pool = pool_of(
-        lengths,
-        query_probs=random.dirichlet(np.full(n_queries, 5.0)),
-        item_costs=random.uniform(0.5, 2, n_items),
-        query_costs=random.uniform(0, 3, n_queries),
-    )
+    pool, n_items = uneven_pool(random, lengths, random.uniform(0, 3, n_queries)), sum(lengths)
     first = random_lists(random, lengths, least=2)
     second = [one[:1] + one[1:][::-1] if q % 2 else one[::-1] for q, one in enumerate(first)]
     first[0] = second[0] = []
@@ -49,12 +42,6 @@ def labelled(seed=0, n_queries=40, longest=9, compare=True, measure=None):
     target = Target(measure or ERR(4), lists[0], lists[1] if compare else None)
     designs = {name: METHODS[name].design(target, probs) for name in PAPER}
     return designs, np.array([random.choice(5, p=row) for row in probs])
-
-
-def judge(campaign, labels):
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, labels[list(unit.items)].tolist())
-    return campaign
 
 
 def budgets_of(design):

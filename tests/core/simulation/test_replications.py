@@ -1,18 +1,17 @@
 """Replications: a campaign each, bit for bit; what they are summed up to, by hand; the paper's draws by enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import judge_all
 from each_once import each_once
 from naive import PAPER, pool_of, rankings_of
-from simulated_cases import LEVELS, MEASURES, assert_is, assert_same_runs, budgets_of, case, judge, labelled, truth_of
+from simulated_cases import LEVELS, MEASURES, assert_is, assert_same_runs, budgets_of, case, labelled, truth_of
 
-from activeeval import DCG, ERR, METHODS, BudgetError, Campaign, InputError, Target, replicate
+from activeeval import DCG, ERR, METHODS, ActiveEvalError, Campaign, InputError, Target, replicate
 from activeeval.core.design import Replacement
 from activeeval.core.design.replacement import DRAWS_PER_QUERY
 from activeeval.core.estimation import GroupSequential
@@ -46,7 +45,7 @@ def test_a_repetition_is_the_campaign_with_its_seed_bit_for_bit(method, measure,
     assert run.values[:, 3] == pytest.approx(truth_of(design, labels), rel=1e-12, abs=1e-15)
     assert run.variances[:, 3].tolist() == [0, 0]
     for (r, seed), (k, budget) in itertools.product(enumerate(repetition_seeds(3, 2)), enumerate(budgets)):
-        campaign = judge(Campaign(design, budget, rng=seed), labels)
+        campaign = judge_all(Campaign(design, budget, rng=seed), labels)
         assert_is(campaign.estimate(), run, r, k)
         assert campaign.spent == pytest.approx(naive_cost(campaign), rel=1e-12)
         assert campaign.estimate().cost == pytest.approx(campaign.spent, rel=1e-12)
@@ -73,7 +72,7 @@ def test_another_question_of_the_same_sample_is_the_campaigns_answer_too(method)
     for asked, scope in ((other, "pool"), (third, "population")):
         run = replicate(design, labels, budgets, 2, rng=4, target=asked, scope=scope)
         for (r, seed), (k, budget) in itertools.product(enumerate(repetition_seeds(4, 2)), enumerate(budgets)):
-            campaign = judge(Campaign(design, budget, rng=seed), labels)
+            campaign = judge_all(Campaign(design, budget, rng=seed), labels)
             assert_is(campaign.estimate(asked, scope=scope), run, r, k)
 
 
@@ -106,7 +105,7 @@ def test_the_papers_draws_are_the_campaigns_bit_for_bit(method, expected):
     for r, seed in enumerate(repetition_seeds(3, 4)):
         for k, budget in enumerate(budgets):
             planned = design.with_budget(budget, expected=expected)
-            assert_is(judge(Campaign(planned, rng=seed), labels).estimate(), run, r, k)
+            assert_is(judge_all(Campaign(planned, rng=seed), labels).estimate(), run, r, k)
 
 
 @pytest.mark.kernel
@@ -120,20 +119,8 @@ def test_draws_of_every_query_are_the_campaigns_census_bit_for_bit():
         run = replicate(design, grades, [400.0], 3, rng=0, expected=True)
         assert (run.variances == 0).any()
         for r, one in enumerate(repetition_seeds(0, 3)):
-            campaign = judge(Campaign(design.with_budget(400.0, expected=True), rng=one), grades)
+            campaign = judge_all(Campaign(design.with_budget(400.0, expected=True), rng=one), grades)
             assert_is(campaign.estimate(), run, r, 0)
-
-
-@pytest.mark.kernel
-def test_a_repetition_may_use_its_budget_up_to_the_last_unit_as_a_campaign_may():
-    pool = pool_of([2] * 6)
-    target, grades = Target(DCG(), rankings_of(pool, [[0, 1]] * 6)), np.arange(12) % 3
-    for method in ("passive", "random"):
-        design = METHODS[method].design(target)
-        run = replicate(design, grades, [2, 4, 6], 5, rng=0)
-        assert run.spent.tolist() == [[2, 4, 6]] * 5
-        for r, seed in enumerate(repetition_seeds(0, 5)):
-            assert_is(judge(Campaign(design, 4, rng=seed), grades).estimate(), run, r, 1)
 
 
 @pytest.mark.parametrize("method", ["passive", "random"])
@@ -142,7 +129,7 @@ def test_a_budget_pays_for_what_only_rounding_adds_up_to_more(method):
     pool = pool_of([1] * 10, item_costs=np.arange(1, 11) / 10)
     design, grades = METHODS[method].design(Target(DCG(), rankings_of(pool, [[0]] * 10))), np.arange(10) % 3
     for seed in range(30):
-        units = judge(Campaign(design, 9.9, rng=repetition_seeds(seed, 1)[0]), grades).units
+        units = judge_all(Campaign(design, 9.9, rng=repetition_seeds(seed, 1)[0]), grades).units
         budget = sum(sorted(unit.cost for unit in units[:5]))
         assert replicate(design, grades, [budget], 1, seed).n_queries.tolist() == [[5]]
 
@@ -181,26 +168,6 @@ def test_a_seed_sequence_gives_the_same_answer_each_time():
     assert len({tuple(state) for state in first}) == 3
 
 
-def test_rows_in_another_order_make_the_same_repetitions():
-    target, model, labels = case("DCG", False)
-    pool, order = target.pool, np.random.default_rng(0).permutation(24)
-    moved, items = pool.subset(order)
-    lists = [
-        (
-            target.ranking.items[target.ranking.offsets[q] : target.ranking.offsets[q + 1]] - pool.query_offsets[q]
-        ).tolist()
-        for q in order
-    ]
-    other = Target(target.measure, rankings_of(moved, lists))
-    for method in ("passive", "random", "depth", "items"):
-        one = METHODS[method].design(target, **model)
-        two = METHODS[method].design(other, model["grade_probs"][:, items], node_weights=model["node_weights"])
-        runs = [replicate(d, y, budgets_of(one)[:2], 5, rng=1) for d, y in ((one, labels), (two, labels[items]))]
-        np.testing.assert_array_equal(runs[0].n_items, runs[1].n_items)
-        np.testing.assert_allclose(runs[0].values, runs[1].values, rtol=1e-9)
-        np.testing.assert_allclose(runs[0].spent, runs[1].spent, rtol=1e-12)
-
-
 def test_certain_queries_alone_are_a_repetition_without_an_interval():
     """A budget for one of two queries, of which one has nearly all the traffic: where it comes first it was certain."""
     pool = pool_of([1, 1], query_probs=[0.95, 0.05])
@@ -211,7 +178,7 @@ def test_certain_queries_alone_are_a_repetition_without_an_interval():
     assert run.values[nothing_open, 0] == pytest.approx(0.95 * 3)
     assert np.all(np.isinf(run.variances))
     for r, seed in enumerate(repetition_seeds(3, 50)):
-        assert_is(judge(Campaign(design, 1.0, rng=seed), np.array([2, 1])).estimate(), run, r, 0)
+        assert_is(judge_all(Campaign(design, 1.0, rng=seed), np.array([2, 1])).estimate(), run, r, 0)
 
 
 def test_labels_that_nobody_gave_cannot_be_judged_here_either():
@@ -221,9 +188,7 @@ def test_labels_that_nobody_gave_cannot_be_judged_here_either():
     budget = budgets_of(design)[1]
     run = replicate(design, missing, [budget], 2, rng=3)
     for r, seed in enumerate(repetition_seeds(3, 2)):
-        campaign = Campaign(design, budget, rng=seed)
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, [None if missing[z] < 0 else int(missing[z]) for z in unit.items])
+        campaign = judge_all(Campaign(design, budget, rng=seed), missing, cannot=np.flatnonzero(missing < 0))
         assert campaign.estimate().value == run.values[r, 0]
         assert campaign.estimate().cannot.n_items > 0
 
@@ -307,7 +272,7 @@ def test_a_budget_close_to_the_whole_pool_ends():
     grades = np.arange(30) % 3
     run = replicate(design, grades, [20], 3, 0)
     assert run.n_draws[:, 0].tolist() == [30 * DRAWS_PER_QUERY] * 3
-    assert_is(judge(Campaign(design, 20, rng=repetition_seeds(0, 3)[1]), grades).estimate(), run, 1, 0)
+    assert_is(judge_all(Campaign(design, 20, rng=repetition_seeds(0, 3)[1]), grades).estimate(), run, 1, 0)
 
 
 @pytest.mark.parametrize("most", [1, 7, 1000])
@@ -391,46 +356,49 @@ def test_the_estimated_variance_is_that_of_the_estimates():
 # The door
 
 
-def test_simulate_needs_passive():
+@pytest.mark.parametrize(
+    ("budgets", "options", "problem"),
+    [
+        *((budgets, {}, "budgets must be distinct and ascending") for budgets in ([], [5, 5], [9, 5], [[5, 9]])),
+        ([60], {"repetitions": 0}, "repetitions must be at least 1, got 0"),
+        ([1, 60], {}, "is below the cost of the most expensive query"),
+        ([0.1], {"expected": True}, "does not pay for one draw"),
+        ([60], {"interval": "group-sequential"}, "draws with replacement support only t intervals of the pool"),
+        ([60], {"scope": "population"}, "draws with replacement support only t intervals of the pool"),
+    ],
+)
+def test_wrong_runs_of_draws_are_refused(budgets, options, problem):
     designs, labels = labelled()
-    with pytest.raises(InputError, match="designs must contain 'passive'"):
-        simulate({"active": designs["active"]}, labels, [60], 10)
+    with pytest.raises(ActiveEvalError, match=problem):
+        replicate(designs["passive"], labels, budgets, **{"repetitions": 10} | options)
 
 
-@pytest.mark.parametrize("budgets", [[], [5, 5], [9, 5], [[5, 9]]])
-def test_budgets_ascend(budgets):
+@pytest.mark.parametrize(
+    ("budgets", "options", "problem"),
+    [
+        ([60], {"expected": True}, "'random' has a hard budget: an expected one is for draws with replacement"),
+        ([1, 60], {}, "is below the cost of the most expensive unit"),
+        ([60], {"scope": "world"}, "scope must be one of pool, population, got 'world'"),
+        ([60], {"interval": "betting"}, "unknown interval 'betting'"),
+    ],
+)
+def test_wrong_runs_of_levels_are_refused(budgets, options, problem):
     designs, labels = labelled()
-    with pytest.raises(InputError, match="budgets must be distinct and ascending"):
-        replicate(designs["passive"], labels, budgets, 10)
+    with pytest.raises(ActiveEvalError, match=problem):
+        replicate(METHODS["random"].design(designs["passive"].target), labels, budgets, 10, **options)
 
 
-def test_wrong_runs_are_refused():
+def test_what_does_not_belong_to_a_run_is_refused():
     designs, labels = labelled()
     passive = designs["passive"]
-    with pytest.raises(InputError, match="repetitions must be at least 1, got 0"):
-        replicate(passive, labels, [60], 0)
-    with pytest.raises(BudgetError, match="is below the cost of the most expensive query"):
-        replicate(passive, labels, [1, 60], 10)
-    with pytest.raises(BudgetError, match="does not pay for one draw"):
-        replicate(passive, labels, [0.1], 10, expected=True)
+    with pytest.raises(InputError, match="designs must contain 'passive'"):
+        simulate({"active": designs["active"]}, labels, [60], 10)
     with pytest.raises(InputError, match="is above the measure's largest, 4"):
         replicate(passive, labels + 4, [60], 10)
-    for choice in ({"interval": "group-sequential"}, {"scope": "population"}):
-        with pytest.raises(InputError, match="draws with replacement support only t intervals of the pool"):
-            replicate(passive, labels, [60], 10, **choice)
-    levels = METHODS["random"].design(passive.target)
-    with pytest.raises(InputError, match="'random' has a hard budget: an expected one is for draws with replacement"):
-        replicate(levels, labels, [60], 10, expected=True)
-    with pytest.raises(BudgetError, match="is below the cost of the most expensive unit"):
-        replicate(levels, labels, [1, 60], 10)
-    with pytest.raises(InputError, match="scope must be one of pool, population, got 'world'"):
-        replicate(levels, labels, [60], 10, scope="world")
-    with pytest.raises(InputError, match="unknown interval 'betting'"):
-        replicate(levels, labels, [60], 10, interval="betting")
     renamed = passive.pool.replace(item_ids=[f"other {z}" for z in range(labels.size)])
     for elsewhere in (labelled(1)[0]["passive"].target, Target(ERR(4), rankings_of(renamed, [[0, 1]] * 40))):
         with pytest.raises(InputError, match="the ranking belongs to another pool"):
-            replicate(levels, labels, [60], 10, target=elsewhere)
+            replicate(METHODS["random"].design(passive.target), labels, [60], 10, target=elsewhere)
 
 
 # What a sample cannot tell

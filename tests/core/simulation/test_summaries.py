@@ -1,7 +1,5 @@
 """What repetitions are summed up to, by hand: errors, coverage, what is saved, and their standard errors."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 
@@ -88,14 +86,6 @@ def test_standard_errors_are_those_of_the_bootstrap(name):
         resampled.append(math.sqrt(own) if name == "rmse" else passive / own)
     (summary,) = [s for s in simulate(designs, labels, budgets, 400, rng=4) if (s.method, s.budget) == ("active", 90.0)]
     assert getattr(summary, name).se == pytest.approx(np.std(resampled), rel=0.15)
-
-
-def test_passive_against_itself():
-    designs, labels = labelled()
-    for summary in simulate({"passive": designs["passive"]}, labels, [60, 80, 100], 50, rng=0):
-        assert summary.efficiency.value == 1
-        assert summary.efficiency.se == pytest.approx(0, abs=1e-12)
-        assert summary.labels_saved.value == pytest.approx(0, abs=1e-12)
 
 
 def test_a_census_has_no_error():
