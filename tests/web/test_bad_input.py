@@ -9,7 +9,6 @@ import pytest
 from campaign_cases import Clock
 from web.conftest import SECOND, Plain, answer, item_of
 
-from activeeval.campaigns.create_and_grow import redraw
 from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
 
 PART = {"HX-Request": "true"}
@@ -77,11 +76,7 @@ def test_a_grade_that_a_later_round_was_drawn_with_is_corrected_and_the_lead_is_
     page = ann.get("/judge")
     while "data-doc-id" in page.text:
         page = answer(ann, page, 1)
-    pool, labels = site.case.pool, [-1] * site.case.pool.n_items
-    ids = list(zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True))
-    for event in site.judged:
-        labels[ids.index((event.query_id, event.doc_id))] = event.grade
-    redraw(site.store, "week", site.case.drawn(60.0, labels))
+    site.case.redraw(60.0)
     assert "a later round was drawn" not in lead.get("/lead").text
     seq = site.judged[0].seq
     ann.post(f"/judge/answers/{seq}", data={"grade": "2"})

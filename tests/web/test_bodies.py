@@ -17,6 +17,7 @@ from web.test_serving import ask, come_in, folder, serving  # noqa: F401
 
 from activeeval.web.middleware import HEADERS
 
+pytestmark = pytest.mark.slow  # a process; what it does is asked of test_connections and test_shield
 MEGABYTE = 1 << 20
 MOST_BYTES = 50 * MEGABYTE
 FORM, JSON = b"application/x-www-form-urlencoded", b"application/json"
@@ -77,7 +78,6 @@ def test_what_is_no_http_is_refused_with_the_headers_of_all_answers(at_door, sen
     assert {f"{name}: {value}" for name, value in HEADERS.items()} <= set(head)
 
 
-@pytest.mark.slow  # seconds of waiting
 def test_whoever_goes_on_sending_is_cut_off(at_door):
     _, port, _ = at_door
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as line:

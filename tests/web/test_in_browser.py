@@ -166,7 +166,8 @@ def test_without_scripts_a_judge_goes_through_a_block(chromium, live):
     assert {event.reason for event in live.store.answers_of("week", "ann", 9)} == {"", "a login page"}
 
 
-@pytest.mark.parametrize("is_html", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("is_html", [False, True])
 def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
     payload = "\n".join(PAYLOADS)
 

@@ -21,33 +21,19 @@ class Clock:
 
 
 def make_units(n_units=4, n_items=2, per_block=2, first=1, version=1):
-    return [
-        UnitRow(
-            number=number,
-            block=1 + (number - 1) // per_block,
-            query_id=f"q{number % 3}",
-            level=number / 7,
-            cost=1.25,
-            places=tuple(
-                PlaceRow(doc_id=f"d{number}-{j}", probability=1 / (number + j), text={"title": f"Title {number} é"})
-                for j in range(n_items)
-            ),
-            query_text=f"text {number % 3}",
-            version=version,
-        )
-        for number in range(first, first + n_units)
-    ]
+    units = []
+    for number in range(first, first + n_units):
+        pairs = [(f"d{number}-{j}", 1 / (number + j)) for j in range(n_items)]
+        places = tuple(PlaceRow(doc_id=d, probability=p, text={"title": f"Title {number} é"}) for d, p in pairs)
+        query = {"query_id": f"q{number % 3}", "query_text": f"text {number % 3}"}
+        rest = {"level": number / 7, "cost": 1.25, "places": places, "version": version}
+        units.append(UnitRow(number=number, block=1 + (number - 1) // per_block, **query, **rest))
+    return units
 
 
-def make_campaign(store, units=None, *, k=1, lease_s=900, name="night", max_grade=4, strict_order=False, ended=""):
-    campaign = CampaignRow(
-        name=name,
-        config={"b": [1, 0.5], "a": None},
-        judges_per_item=k,
-        lease_s=lease_s,
-        max_grade=max_grade,
-        strict_order=strict_order,
-    )
+def make_campaign(store, units=None, *, k=1, name="night", ended="", **rules):
+    rules = {"judges_per_item": k, "lease_s": 900, "max_grade": 4} | rules
+    campaign = CampaignRow(name=name, config={"b": [1, 0.5], "a": None}, **rules)
     sample = SampleRow(version=1, digest="abc", payload=b"\x00\xffsample")
     return store.create(campaign, sample, make_units() if units is None else units, ended)
 
@@ -74,3 +60,11 @@ def complaint(kind, ask):
     assert "\n" not in says
     assert len(says) < 400
     return says
+
+
+def check_whole(store):
+    """Check that the log is whole, and that rebuilding what follows from it changes nothing."""
+    assert store.verify("night") == []
+    before = store.waiting("night")
+    store.rebuild("night")
+    assert (store.verify("night"), store.waiting("night")) == ([], before)

@@ -40,9 +40,9 @@ NAMES = (f"campaign {i}" for i in itertools.count())
 class Pair:
     """A campaign in the store and in plain lists, asked the same."""
 
-    def __init__(self, store, clock, k, strict_order):
+    def __init__(self, store, clock, k=1, strict_order=False, units=(4, 2)):
         self.store, self.clock, self.name = store, clock, next(NAMES)
-        units = make_units(4, 2)
+        units = make_units(*units)
         make_campaign(store, units, k=k, name=self.name, strict_order=strict_order)
         self.naive = NaiveStore(store.campaign(self.name), units, clock)
         self.tokens = []
@@ -57,11 +57,18 @@ class Pair:
         if got is not None:
             self.tokens.insert(0, (token, judge))
 
-    def submit(self, i, said, key):
+    def work_off(self, judge):
+        n = -1
+        while n < len(self.tokens):
+            n = len(self.tokens)
+            self.claim(judge)
+            self.submit(0, GRADE) if n < len(self.tokens) else None
+
+    def submit(self, i, said, key=None):
         token, _ = self.token(i)
         self.same(lambda: self.store.submit(self.name, token, said, key), lambda: self.naive.submit(token, said, key))
 
-    def submit_and_claim(self, i, said, key):
+    def submit_and_claim(self, i, said, key=None):
         token, judge = self.token(i)
         both = self.same(
             lambda: self.store.submit_and_claim(self.name, token, said, key),
@@ -128,6 +135,75 @@ def follow(pair, commands):
     for name, *arguments in commands:
         getattr(pair, name)(*arguments)
     pair.check()
+
+
+GRADE, LATER, CANNOT = JudgeAnswer(kind="judged", grade=1), JudgeAnswer(kind="deferred"), JudgeAnswer(kind="cannot")
+NEXT, PUT_OFF = ("submit_and_claim", 0, GRADE), ("submit_and_claim", 0, LATER)
+ALL_CLAIM = [("claim", "ann"), ("claim", "bob"), ("claim", "cyd")]
+SCRIPTS = {
+    "items come by block, unit and place": ({}, [("work_off", "ann")]),
+    "an open item comes back, and the old token is late": (
+        {},
+        [("claim", "ann"), ("sleep", 10_000), ("claim", "ann"), ("submit", 1, GRADE), ("submit", 0, GRADE)],
+    ),
+    "a lease is over after its last moment": (
+        {"units": (1, 1)},
+        [
+            *ALL_CLAIM[:2],
+            ("sleep", 900),
+            ("claim", "bob"),
+            ("sleep", 1e-6),
+            ("claim", "bob"),
+            ("submit", 1, GRADE),
+            NEXT,
+        ],
+    ),
+    "an answer after the lease counts while nobody took the item": ({}, [ALL_CLAIM[0], ("sleep", 5000), NEXT]),
+    "several judges take other units": (
+        {"k": 2, "units": (3, 2, 3)},
+        [*ALL_CLAIM, ("work_off", "ann"), ("work_off", "bob")],
+    ),
+    "in strict order whatever is next is taken, and nothing put off": (
+        {"strict_order": True, "units": (2, 3)},
+        [*ALL_CLAIM, ("submit_and_claim", 2, GRADE), ("submit", 0, LATER)],
+    ),
+    "judges stay in their unit": (
+        {"units": (2, 3, 2)},
+        [*ALL_CLAIM[:2], NEXT, ("submit_and_claim", 2, GRADE), ("submit_and_claim", 1, GRADE), NEXT],
+    ),
+    "open leases do not hold back the next block": ({"units": (2, 1, 1)}, ALL_CLAIM),
+    "what is put off comes last of its block, the oldest first": (
+        {"units": (3, 2, 2)},
+        [ALL_CLAIM[0], PUT_OFF, PUT_OFF, ("work_off", "ann")],
+    ),
+    "what one puts off another gets at once": ({}, [ALL_CLAIM[0], ("submit", 0, LATER), ("claim", "bob")]),
+    "what is taken back waits again": (
+        {"units": (1, 1)},
+        [ALL_CLAIM[0], ("submit", 0, GRADE), ("retract", 3), ("claim", "bob"), ("retract", 3), ("retract", 1)],
+    ),
+    "a key is of one item": (
+        {},
+        [ALL_CLAIM[0], *[("submit_and_claim", i, GRADE, "mine") for i in (0, 1)], ("submit", 0, GRADE, "mine")],
+    ),
+    "a file may say an item several times": (
+        {},
+        [("record", "ann", [(1, 0, JudgeAnswer(kind="judged", grade=value), None) for value in (1, 1, 2, 1)])],
+    ),
+    "judgments from files": (
+        {"k": 2},
+        [
+            *[("record", "ann", [(1, 0, GRADE, None), (7, 2, GRADE, key)]) for key in ("k", None)],
+            *[("record", judge, [(1, 0, CANNOT, None)]) for judge in ("ann", "bob", "cyd")],
+            ("record", "ann", []),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_what_one_remembers_is_done_as_plain_lists_do_it(each_store, clock, name):
+    options, commands = SCRIPTS[name]
+    follow(Pair(each_store, clock, **options), commands)
 
 
 few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
