@@ -16,13 +16,13 @@ from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.sampling.drawn_sample import DrawnSample
 
-N = 16
+N = 12
 
 
 class Following:
     """A campaign of nDCG@3 in a store, whose labels a model expects roughly."""
 
-    def __init__(self, url="sqlite://", budget=45.0, seed=0, looks="each", **rules):
+    def __init__(self, url="sqlite://", budget=36.0, seed=0, looks="each", **rules):
         random = np.random.default_rng(11)
         lengths = random.integers(4, 12, N).tolist()
         self.pool = pool_of(lengths, query_costs=random.choice([0.0, 1.0], N))
@@ -85,7 +85,7 @@ def estimate_of(state):
 
 
 @cache
-def judged_case(budget=45.0):
+def judged_case(budget=36.0):
     """Return a campaign that one judge has judged; not to be changed."""
     case = Following(budget=budget)
     case.judge("ann")
@@ -93,7 +93,7 @@ def judged_case(budget=45.0):
 
 
 @cache
-def by_one_judge(budget=45.0):
+def by_one_judge(budget=36.0):
     """Return its state; not to be changed."""
     return judged_case(budget).state()
 

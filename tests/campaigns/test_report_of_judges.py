@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from dataclasses import asdict
 
@@ -45,9 +46,8 @@ def test_what_is_not_defined_is_not_given_as_full_agreement():
     assert found.agreement.alpha.value is None
     assert found.agreement.pairs[0].kappa.value is None
     text = campaign_text(found, ".md")
-    assert "alpha (ordinal) is n/a" in text
-    assert "| n/a | n/a | 100.0% | 100.0% |" in text
-    assert "got one grade only, 1." in text
+    for words in ("alpha (ordinal) is n/a", "| n/a | n/a | 100.0% | 100.0% |", "got one grade only, 1."):
+        assert words in text
     assert found.agreement.n_alike == found.agreement.n_items
 
 
@@ -96,10 +96,8 @@ def test_a_judge_who_skips_relevant_items_is_named_and_others_are_not():
     assert [one.judge for one in found.skipped.judges if one.is_named] == ["bob"]
     put_off = Counter(e.judge for e in case.store.events("week") if e.kind == "deferred")
     assert {one.judge: one.later for one in found.skipped.judges} == {j: put_off[j] for j in ("ann", "bob", "cyd")}
-    text = campaign_text(found, ".html")
-    assert "bob skips relevant items more often than others" in text
-    assert "ann skips relevant" not in text
-    assert "cyd skips relevant" not in text
+    named = re.findall(r"(\w+) skips relevant items more often than others", campaign_text(found, ".html"))
+    assert set(named) == {"bob"}
 
 
 @pytest.mark.parametrize("whole_queries", [False, True])

@@ -305,7 +305,7 @@ def test_undo_takes_back_the_last_answer_of_the_query_at_hand(drawn):
     """And those of queries that were settled before, back to the first; the log stays whole."""
     asked = []
     with labelling("s.csv", 3, "u.log") as work:
-        for _ in range(40):
+        for _ in range(20):
             question = work.ask()
             asked.append((question.query, question.first, question.second))
             work.prefer(question.first)
@@ -316,7 +316,7 @@ def test_undo_takes_back_the_last_answer_of_the_query_at_hand(drawn):
             assert (question.query, question.first, question.second) == expected
         assert work.undo() is None
         assert work.compared.n_comparisons == 0
-    assert len(told_to("u.log")) == 80
+    assert len(told_to("u.log")) == 40
     assert compare_all("u.log").truths == compare_all("v.log").truths
 
 

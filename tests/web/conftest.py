@@ -174,6 +174,14 @@ def item_of(page):
     return ids["query"], ids["doc"], token and token[1]
 
 
+def to_the_end(browser, grade=1):
+    """Answer until nothing is left; return each page."""
+    pages = [browser.get("/judge")]
+    while "data-doc-id" in pages[-1].text:
+        pages.append(answer(browser, pages[-1], grade))
+    return pages
+
+
 def answer(browser, page, grade=1, **fields):
     """Answer the item that a page shows; return the next page."""
     return browser.post("/judge/answer", data={"token": item_of(page)[2], "grade": grade, **fields})

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 from campaign_cases import Clock
-from web.conftest import SECOND, Plain, answer, item_of
+from web.conftest import SECOND, Plain, answer, item_of, to_the_end
 
 from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
 
@@ -73,9 +73,7 @@ def test_clocks_that_run_backwards_lose_no_answer(site):
 
 def test_a_grade_that_a_later_round_was_drawn_with_is_corrected_and_the_lead_is_told(site):
     ann, lead = site.at(), site.at("zoe", "lead")
-    page = ann.get("/judge")
-    while "data-doc-id" in page.text:
-        page = answer(ann, page, 1)
+    to_the_end(ann)
     site.case.redraw(60.0)
     assert "a later round was drawn" not in lead.get("/lead").text
     seq = site.judged[0].seq

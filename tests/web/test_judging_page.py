@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from web.conftest import Site, answer, item_of, says
+from web.conftest import Site, answer, item_of, says, to_the_end
 
 from activeeval.inputs.texts import texts_of
 
@@ -55,17 +55,13 @@ def test_the_same_answer_twice_is_one_judgment_and_another_says_what_is_stored(s
 
 
 def test_items_come_query_by_query_within_a_block(site):
-    browser, queries = site.at(), []
-    page = browser.get("/judge")
+    *items, end = to_the_end(site.at())
     blocks = {(u.query_id, p.doc_id): u.block for u in site.store.units("week") for p in u.places}
-    while "data-doc-id" in page.text:
-        query, doc, _ = item_of(page)
-        queries.append((blocks[query, doc], query))
-        page = answer(browser, page)
+    queries = [(blocks[item_of(page)[:2]], item_of(page)[0]) for page in items]
     runs = [each for k, each in enumerate(queries) if not k or queries[k - 1] != each]
     assert len(runs) == len(set(queries)) < len(queries)
     assert queries == sorted(queries, key=lambda each: each[0])
-    assert "Nothing is left" in page.text
+    assert "Nothing is left" in end.text
 
 
 def test_later_and_cannot(site):

@@ -124,8 +124,7 @@ def test_a_signal_ends_it_well_from_the_first_address_on(folder, place, number):
         "before the loop": f"run = uvicorn.Server.run; uvicorn.Server.run = lambda *a, **k: ({kill}, run(*a, **k))",
     }
     code = "import os, signal, sys, uvicorn; from activeeval.cli import run as cli\n"
-    code += "from activeeval.web.commands import serve\n"
-    code += f"{hooks[place]}; sys.exit(cli())"
+    code += f"from activeeval.web.commands import serve; {hooks[place]}; sys.exit(cli())"
     words = [sys.executable, "-c", code, "serve", "week", "--port", "0"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr) == (0, "activeeval: ended; every answer is stored\n")

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+import subprocess
+import sys
+from pathlib import Path
 
+import pytest
+from patience import PATIENCE_S
+
+import activeeval
 from activeeval.campaigns.store import CampaignRow, JudgeAnswer, PlaceRow, SampleRow, UnitRow
 
 SECOND = 1_000_000
@@ -36,6 +43,19 @@ def make_campaign(store, units=None, *, k=1, name="night", ended="", **rules):
     campaign = CampaignRow(name=name, config={"b": [1, 0.5], "a": None}, **rules)
     sample = SampleRow(version=1, digest="abc", payload=b"\x00\xffsample")
     return store.create(campaign, sample, make_units() if units is None else units, ended)
+
+
+def script(name, *arguments):
+    """Return the command of a script beside this file, and the environment that it runs in."""
+    home = str(Path(activeeval.__file__).parents[1])
+    command = [sys.executable, str(Path(__file__).with_name(name)), *arguments]
+    return command, {"PYTHONPATH": home, "PATH": ""}
+
+
+def output_of(command, environment):
+    """Run a script to its end; return what came of it, and the rows of JSON that it has written."""
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE_S)
+    return done, [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def grade(value=1, **fields):

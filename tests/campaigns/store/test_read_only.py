@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from patience import PATIENCE_S
-from store_cases import complaint, grade, make_campaign, make_units, work_off
+from store_cases import complaint, grade, make_campaign, make_units, output_of, script, work_off
 
-import activeeval
 from activeeval.campaigns.store import open_store
 from activeeval.core.errors import InputError
 from tests.databases import missing
 
-SCRIPT = Path(__file__).parent / "reader.py"
-HOME = str(Path(activeeval.__file__).parents[1])
 READ_ONLY = "may only be read; nothing of this was stored"
 
 
@@ -126,12 +119,9 @@ def open_folder():
 
 
 def read_by_nobody(*urls):
-    command = [sys.executable, str(SCRIPT), *urls]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env={"PYTHONPATH": HOME, "PATH": ""}, timeout=PATIENCE_S
-    )
+    done, rows = output_of(*script("reader.py", *urls))
     assert done.returncode == 0, done.stderr
-    return list(map(json.loads, done.stdout.splitlines()))
+    return rows
 
 
 def test_a_user_without_the_right_to_write_reads(open_folder):

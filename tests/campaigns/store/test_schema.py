@@ -30,6 +30,10 @@ def test_the_migration_makes_the_tables_of_this_release(database_url):
 
     with open_store(database_url, create=True) as store:
         assert store._database.read(differences) == []
+        make_campaign(store)
+    for create in (True, False):  # again, which changes nothing
+        with open_store(database_url, create=create) as store:
+            assert store.campaigns() == ["night"]
 
 
 def test_there_is_one_migration_of_this_version():
@@ -41,15 +45,6 @@ def test_there_is_one_migration_of_this_version():
     config.set_main_option("path_separator", "os")
     revisions = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
     assert revisions == [schema.VERSION]
-
-
-@pytest.mark.usefixtures("migrated")
-def test_opening_again_changes_nothing(database_url):
-    with open_store(database_url, create=True) as store:
-        make_campaign(store)
-    for create in (True, False):
-        with open_store(database_url, create=create) as store:
-            assert store.campaigns() == ["night"]
 
 
 @pytest.mark.usefixtures("migrated")
@@ -107,10 +102,8 @@ def test_the_chain_of_today_is_that_of_every_later_release(sqlite_url, clock):
     """A column that a later release adds must not change what the digests of campaigns of today are made of."""
     with open_store(sqlite_url, create=True, clock=clock) as store:
         make_campaign(store, make_units(1, 1), ended="budget")
-        assert [event.digest for event in store.events("night")] == [
-            "ba7ef3f744f3c04e0a7a4b44e3c1e6c5",
-            "f43617b587cda0c1067022b814cfd34e",
-        ]
+        digests = ["ba7ef3f744f3c04e0a7a4b44e3c1e6c5", "f43617b587cda0c1067022b814cfd34e"]
+        assert [event.digest for event in store.events("night")] == digests
 
 
 def test_a_file_is_its_owners_alone(tmp_path):
