@@ -131,18 +131,6 @@ def test_a_query_named_by_a_text_of_several_is_refused(call, folder):
     refused(told, "case.csv:2: the query 'the same' is the text of several queries (q1, q10, ")
 
 
-def test_cells_of_a_table_are_read_as_judges_write_them(campaign, folder):
-    got = [campaign("claim", "--judge", name).rows[0] for name in ("ann", "bob", "cyd")]
-    cells = zip(got, ("2.0", "", "Cannot"), strict=True)
-    lines = [f"{item['query_id']},{item['doc_id']},{cell}" for item, cell in cells]
-    write_lines(folder / "t.csv", ["qid,docid,label", *lines])
-    assert "1 judgment stored, 1 item cannot be judged" in campaign("import", "t.csv", "--judge", "dan").err
-    row = campaign("status", "-o", "jsonl").rows[0]
-    assert (row["judged"], row["cannot"]) == (1, 1)
-    write_lines(folder / "t.csv", ["qid,docid,label", lines[0].replace("2.0", "2,5")])
-    assert campaign("import", "t.csv", "--judge", "dan").code == 1
-
-
 def test_all_files_of_a_call_and_all_their_judges_or_nothing(campaign, folder):
     got = [campaign("claim", "--judge", name).rows[0] for name in ("ann", "bob")]
     pairs = [f"{item['query_id']},{item['doc_id']}" for item in got]
@@ -155,12 +143,3 @@ def test_all_files_of_a_call_and_all_their_judges_or_nothing(campaign, folder):
     assert campaign("import", "good.csv").code == 0
     write_lines(folder / "good.csv", ["query_id,doc_id,grade,judge", f"{pairs[0]},2,cyd"])
     assert "1 judgment stored, 1 of them in place of earlier ones" in campaign("import", "good.csv").err
-
-
-def test_of_two_columns_of_one_meaning_none_is_taken(campaign, folder):
-    for header, says in (
-        ("query_id,doc_id,grade,rating", "columns rating and grade all hold the grade"),
-        ("query_id,qid,doc_id,grade", "columns query_id and qid all hold the query"),
-    ):
-        write_lines(folder / "t.csv", [header, "q1,1,1,1"])
-        assert says in campaign("import", "t.csv", "--judge", "ann").err

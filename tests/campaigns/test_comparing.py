@@ -193,19 +193,6 @@ def test_items_that_are_graded_are_not_compared(store):
     assert assignments.desk_of(store, "grades").submit(item.token, JudgeAnswer(kind="judged", grade=1)).event.grade == 1
 
 
-def test_a_document_that_is_thrown_out_is_not_asked_about_again(store):
-    item = claimed(store)
-    out = item.text["documents"][0]["doc_id"]
-    said(store, item, stated("discarded", document=out))
-    while (item := claimed(store)) is not None and item.query_id == "q1":
-        assert out not in [document["doc_id"] for document in item.text["documents"]]
-        submitted(store, item)
-    truth = compared(store, "top", "ann", K).truths["q1"]
-    assert truth.bad == (out,)
-    best = sorted((d for q, d in VALUES if q == "q1" and d != out), key=lambda d: -VALUES["q1", d])[:K]
-    assert list(truth.top) == best
-
-
 def test_a_query_that_is_reopened_goes_on_where_it_ended(store):
     """The one in hand is anybody's again, and what was compared stands."""
     work = Comparing(store, "top", "ann")

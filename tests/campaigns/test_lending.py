@@ -15,7 +15,6 @@ from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.errors import InputError
-from activeeval.core.pool.texts import Texts
 from activeeval.formats.tables.draws import read_draws, write_draws
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
@@ -54,12 +53,11 @@ def pairs(path):
     return list(zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), strict=True))
 
 
-def fill(path, judge="", upto=None, grade=1):
+def fill(path, upto=None):
     sheet = read_draws(path)
     grades = sheet.grade.copy()
-    grades[:upto] = grade
-    names = Texts.from_list([judge] * sheet.n_rows) if judge else sheet.judge
-    write_draws(replace(sheet, grade=grades, judge=names), path)
+    grades[:upto] = 1
+    write_draws(replace(sheet, grade=grades), path)
 
 
 def next_of(store, path, *judges, **lease):
@@ -79,10 +77,10 @@ def test_no_two_people_get_the_same_item(store):
     next_of(store, "c.csv", "dee", ahead=True, most=10)
     assert len(pairs("c.csv")) == 10
     assert not set(pairs("c.csv")) & {*together, (claimed.query_id, claimed.doc_id)}
-    for name in ("ann", "bob", "cy"):
-        fill(f"b-{name}.csv")
-    done = take_files(store, "w", [f"b-{name}.csv" for name in ("ann", "bob", "cy")])
-    assert [row.stored for row in done] == [5, 5, 5]
+    files = [f"b-{name}.csv" for name in ("ann", "bob", "cy")]
+    for path in files:
+        fill(path)
+    assert [row.stored for row in take_files(store, "w", files)] == [5, 5, 5]
     assert state_of(store, "w").block == 1
 
 

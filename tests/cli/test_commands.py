@@ -137,13 +137,6 @@ def test_calibration_reads_as_two_tables(call):
     assert re.split(" {2,}", lines[end + 2]) == ["model", "grade", "n", "predicted", "observed"]
 
 
-def test_a_scale_above_the_measure_is_refused_as_simulate_does(call):
-    answers = [call("--quiet", name, *LETOR, "--measure", "ERR(max_rel=2)") for name in ("calibration", "simulate")]
-    assert answers[0] == answers[1]
-    assert answers[0].err == "activeeval: the scale goes up to grade 3, above the largest of ERR(max_rel=2), 2\n"
-    assert call("--quiet", "calibration", *LETOR, "--measure", "ERR(max_rel=5)").code == 0
-
-
 @pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_report_and_a_model_of_its_data_alone(call):
     reports = [

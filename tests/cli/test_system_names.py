@@ -6,7 +6,7 @@ import re
 import shlex
 
 import pytest
-from cli_cases import RUN, both, files, judge_file, refused, write_oracle
+from cli_cases import RUN, both, files, judge_file, write_oracle
 from cli_files import json_rows, write_lines
 
 from activeeval import cli
@@ -71,10 +71,6 @@ def test_names_may_be_told_to_what_has_no_sample(call):
     (row,) = call("score", "q.qrels", "a.run", "DCG@5", "--versus", "b.run", *options, "-o", "jsonl").rows
     assert (row["run"], row["versus"], row["measure"]) == (*names, "DCG@5")
     assert row["sentence"].startswith(f"{names[0]} and {names[1]} ")
-
-
-def test_a_name_for_each_system(call):
-    refused(call("sample", *TWO, "--name", "new", "--budget", 60, *files("d.csv")), "--name", code=2)
 
 
 USUAL = {

@@ -75,9 +75,8 @@ def test_a_host_is_meant_or_not(host, asked, is_meant):
 
 
 def test_behind_a_proxy_the_proxy_alone_is_answered():
-    site = Site(
-        door=ServerSettings(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", address="https://judge.example")
-    )
+    behind = {"behind_proxy": "192.0.2.1", "address": "https://judge.example"}
+    site = Site(door=ServerSettings(host="127.0.0.1", port=8347, **behind))
     assert site.browser(client=("192.0.2.1", 1)).get("/static/page.css").status_code == 200
     assert site.browser(client=("192.0.2.9", 1)).get("/static/page.css").status_code == 403
 

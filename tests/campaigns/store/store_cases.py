@@ -49,7 +49,7 @@ def script(name, *arguments):
     """Return the command of a script beside this file, and the environment that it runs in."""
     home = str(Path(activeeval.__file__).parents[1])
     command = [sys.executable, str(Path(__file__).with_name(name)), *arguments]
-    return command, {"PYTHONPATH": home, "PATH": ""}
+    return command, {"PYTHONPATH": f"{home}:{home}/tests", "PATH": ""}
 
 
 def output_of(command, environment):

@@ -62,7 +62,7 @@ class Pair:
         while n < len(self.tokens):
             n = len(self.tokens)
             self.claim(judge)
-            self.submit(0, GRADE) if n < len(self.tokens) else None
+            self.submit(0, JudgeAnswer(kind="judged", grade=1)) if n < len(self.tokens) else None
 
     def submit(self, i, said, key=None):
         token, _ = self.token(i)
@@ -94,9 +94,8 @@ class Pair:
     def grow(self):
         self.versions += 1
         more = make_units(1, 2, first=3 + self.versions, version=self.versions)
-        last = self.store.grow(
-            self.name, SampleRow(version=self.versions, digest=f"sample {self.versions}", payload=b""), more
-        )
+        sample = SampleRow(version=self.versions, digest=f"sample {self.versions}", payload=b"")
+        last = self.store.grow(self.name, sample, more)
         self.naive.draw(more, sample=f"sample {self.versions}")
         assert last == len(self.naive.log)
 
@@ -137,73 +136,62 @@ def follow(pair, commands):
     pair.check()
 
 
-GRADE, LATER, CANNOT = JudgeAnswer(kind="judged", grade=1), JudgeAnswer(kind="deferred"), JudgeAnswer(kind="cannot")
-NEXT, PUT_OFF = ("submit_and_claim", 0, GRADE), ("submit_and_claim", 0, LATER)
-ALL_CLAIM = [("claim", "ann"), ("claim", "bob"), ("claim", "cyd")]
+CLAIMS = "claim ann, claim bob, claim cyd"
 SCRIPTS = {
-    "items come by block, unit and place": ({}, [("work_off", "ann")]),
-    "an open item comes back, and the old token is late": (
-        {},
-        [("claim", "ann"), ("sleep", 10_000), ("claim", "ann"), ("submit", 1, GRADE), ("submit", 0, GRADE)],
-    ),
+    "items come by block, unit and place": ({}, "work_off ann"),
+    "an open item comes back, and the old token is late": ({}, "claim ann, sleep 9999, claim ann, submit 1, submit 0"),
     "a lease is over after its last moment": (
         {"units": (1, 1)},
-        [
-            *ALL_CLAIM[:2],
-            ("sleep", 900),
-            ("claim", "bob"),
-            ("sleep", 1e-6),
-            ("claim", "bob"),
-            ("submit", 1, GRADE),
-            NEXT,
-        ],
+        "claim ann, claim bob, sleep 900, claim bob, sleep 0.000001, claim bob, submit 1, submit 0",
     ),
-    "an answer after the lease counts while nobody took the item": ({}, [ALL_CLAIM[0], ("sleep", 5000), NEXT]),
-    "several judges take other units": (
-        {"k": 2, "units": (3, 2, 3)},
-        [*ALL_CLAIM, ("work_off", "ann"), ("work_off", "bob")],
-    ),
+    "an answer after the lease counts while nobody took the item": ({}, "claim ann, sleep 5000, submit 0"),
+    "several judges take other units": ({"k": 2, "units": (3, 2, 3)}, f"{CLAIMS}, work_off ann, work_off bob"),
     "in strict order whatever is next is taken, and nothing put off": (
         {"strict_order": True, "units": (2, 3)},
-        [*ALL_CLAIM, ("submit_and_claim", 2, GRADE), ("submit", 0, LATER)],
+        f"{CLAIMS}, submit_and_claim 2, submit 0 later",
     ),
     "judges stay in their unit": (
         {"units": (2, 3, 2)},
-        [*ALL_CLAIM[:2], NEXT, ("submit_and_claim", 2, GRADE), ("submit_and_claim", 1, GRADE), NEXT],
+        "claim ann, claim bob, submit_and_claim 0, submit_and_claim 2, submit_and_claim 1, submit_and_claim 0",
     ),
-    "open leases do not hold back the next block": ({"units": (2, 1, 1)}, ALL_CLAIM),
+    "open leases do not hold back the next block": ({"units": (2, 1, 1)}, CLAIMS),
     "what is put off comes last of its block, the oldest first": (
         {"units": (3, 2, 2)},
-        [ALL_CLAIM[0], PUT_OFF, PUT_OFF, ("work_off", "ann")],
+        "claim ann, submit_and_claim 0 later, submit_and_claim 0 later, work_off ann",
     ),
-    "what one puts off another gets at once": ({}, [ALL_CLAIM[0], ("submit", 0, LATER), ("claim", "bob")]),
+    "what one puts off another gets at once": ({}, "claim ann, submit 0 later, claim bob"),
     "what is taken back waits again": (
         {"units": (1, 1)},
-        [ALL_CLAIM[0], ("submit", 0, GRADE), ("retract", 3), ("claim", "bob"), ("retract", 3), ("retract", 1)],
+        "claim ann, submit 0, retract 3, claim bob, retract 3, retract 1",
     ),
-    "a key is of one item": (
-        {},
-        [ALL_CLAIM[0], *[("submit_and_claim", i, GRADE, "mine") for i in (0, 1)], ("submit", 0, GRADE, "mine")],
-    ),
-    "a file may say an item several times": (
-        {},
-        [("record", "ann", [(1, 0, JudgeAnswer(kind="judged", grade=value), None) for value in (1, 1, 2, 1)])],
-    ),
+    "a key is of one item": ({}, "claim ann, submit_and_claim 0 1 k, submit_and_claim 1 1 k, submit 0 1 k"),
+    "a file may say an item several times": ({}, "record ann 1 1, record ann 1 1, record ann 1 2, record ann 1 1"),
     "judgments from files": (
         {"k": 2},
-        [
-            *[("record", "ann", [(1, 0, GRADE, None), (7, 2, GRADE, key)]) for key in ("k", None)],
-            *[("record", judge, [(1, 0, CANNOT, None)]) for judge in ("ann", "bob", "cyd")],
-            ("record", "ann", []),
-        ],
+        "record ann 1, record ann 7 1 k, record ann 7, record ann 1 cannot, record bob 1 cannot, record cyd 1 cannot",
     ),
 }
+SAYS = {"later": JudgeAnswer(kind="deferred"), "cannot": JudgeAnswer(kind="cannot")}
+
+
+def commands_in(script):
+    """Yield the commands of a script: to what, by whom, said what (a grade of 1 where nothing else is), under a key."""
+    for name, of, *rest in map(str.split, script.split(", ")):
+        number = rest.pop(0) if name == "record" else of
+        said, key = [*rest, None, None][:2]
+        said = SAYS.get(said) or JudgeAnswer(kind="judged", grade=int(said or 1))
+        if name == "record":
+            yield name, of, [(int(number), 0, said, key)]
+        elif name.startswith("submit"):
+            yield name, int(of), said, key
+        else:
+            yield name, of if of.isalpha() else float(of) if "." in of else int(of)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_what_one_remembers_is_done_as_plain_lists_do_it(each_store, clock, name):
-    options, commands = SCRIPTS[name]
-    follow(Pair(each_store, clock, **options), commands)
+    options, script = SCRIPTS[name]
+    follow(Pair(each_store, clock, **options), commands_in(script))
 
 
 few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
