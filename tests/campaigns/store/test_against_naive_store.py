@@ -99,7 +99,7 @@ class Pair:
         self.naive.draw(more, sample=f"sample {self.versions}")
         assert last == len(self.naive.log)
 
-    def rebuild(self):
+    def rebuild(self, _=None):
         self.store.rebuild(self.name)
 
     def same(self, asked, plainly, part=lambda answer: answer):
@@ -163,6 +163,11 @@ SCRIPTS = {
     "what is taken back waits again": (
         {"units": (1, 1)},
         "claim ann, submit 0, retract 3, claim bob, retract 3, retract 1",
+    ),
+    "the next claims after rebuilding are the same": (
+        {"k": 2, "units": (6, 2, 3)},
+        "claim ann, claim bob, submit_and_claim 1, submit_and_claim 0 later, record cyd 2, retract 10, sleep 1000, "
+        f"claim dan, submit 3 cannot, rebuild 0, {CLAIMS}, claim eve, claim fay",
     ),
     "a key is of one item": ({}, "claim ann, submit_and_claim 0 1 k, submit_and_claim 1 1 k, submit 0 1 k"),
     "a file may say an item several times": ({}, "record ann 1 1, record ann 1 1, record ann 1 2, record ann 1 1"),
