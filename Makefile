@@ -26,7 +26,7 @@ test: $(VENV)/installed-dev
 
 # whole systems: the page in a browser, engines, object stores, memory
 slow: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto -m slow tests/web tests/scale --ignore tests/web/test_killed_server.py
+	$(BIN)/python -m pytest -n auto -m slow tests/web tests/scale
 
 test-all: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto tests benchmarks/tests

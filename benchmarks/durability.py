@@ -25,7 +25,7 @@ PROMISES: tuple[tuple[str, str], ...] = (
     ("a failed fsync is never acknowledged, the retry is stored once", "tests/campaigns/store/test_durable.py"),
     ("a full disk loses nothing", "tests/campaigns/store/test_full_disk.py"),
     ("a connection that breaks in a commit", "tests/campaigns/store/test_broken_commits.py"),
-    ("rebuilt from the log: same bytes, same next claim", "tests/campaigns/store/test_store.py -k rebuil"),
+    ("rebuilt from the log: same bytes, same next claim", "tests/campaigns/store/test_against_naive_store.py -k rebu"),
     ("raw SQL cannot change or delete a row of the log", "tests/campaigns/store/test_faults.py -k raw_sql"),
     ("what was changed without triggers is found", "tests/campaigns/store/test_faults.py -k changed"),
     ("the store does what plain lists do", "tests/campaigns/store/test_against_naive_store.py"),

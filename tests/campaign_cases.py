@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, METHODS, Campaign, Target
-from activeeval.campaigns.create_and_grow import create
+from activeeval.campaigns.create_and_grow import create, redraw
+from activeeval.campaigns.known_labels import labels_of
+from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.sampling.drawn_sample import DrawnSample
@@ -23,6 +27,18 @@ class Clock:
     def __call__(self):
         self.now += SECOND
         return self.now
+
+
+def known_in(pool, state):
+    """Return the label of each item of a pool in a campaign, -1 where it has none."""
+    labels, ids = labels_of(state), pool.query_texts[pool.item_queries]
+    return np.array([labels.get(pair, -1) for pair in zip(ids, pool.item_texts, strict=True)])
+
+
+def changed(store, event, grade=None):
+    """Have the judge of an event give another grade: the next one, unless it is said which."""
+    said = JudgeAnswer(kind="judged", grade=(event.grade + 1) % 3 if grade is None else grade)
+    store.record("week", event.judge, [(event.query_id, event.doc_id, said, None, event.unit)])
 
 
 class Case:
@@ -51,6 +67,17 @@ class Case:
         beliefs = {"grade_probs": self.probs} if self.method.name not in ("random", "passive") else {}
         design = self.method.design(self.target, **beliefs, budget=budget, judged=known, max_grade=2)
         return DrawnSample(campaign=Campaign(design, rng=self.seed), questions=("run",), seed=self.seed)
+
+    def known(self, state=None):
+        """Return what is known of each item: its label where it has one, and -1."""
+        return known_in(self.pool, state or state_of(self.store, "week"))
+
+    def redraw(self, budget, seed=None):
+        """Draw a further round, to which every label so far is known."""
+        sample = self.drawn(budget, self.known())
+        if seed is not None:
+            sample = replace(sample, campaign=Campaign(sample.campaign.design, rng=seed), seed=seed)
+        redraw(self.store, "week", sample)
 
     def grade(self, query, doc):
         """Return the label of an item."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cli_files import csv_rows, write_csv
+from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import Campaign
 from activeeval.inputs.budgets import Budget
@@ -43,6 +43,13 @@ def grade_of(query, document):
     return sum(map(ord, f"{query} {document}")) % 4
 
 
+def write_oracle(folder):
+    """Write the grade of everything; return the file's name."""
+    pairs = [(f"q{q}", f"d{j}") for q in [*range(1, 41), "X"] for j in range(30)]
+    write_lines(folder / "all.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in pairs])
+    return "all.qrels"
+
+
 def answer(query, documents):
     """Judge as a function of `Campaign.run`."""
     return [grade_of(query, document) for document in documents]
@@ -79,3 +86,10 @@ def one_line(done, expected):
     """Check that a call ended with one line that matches."""
     assert (done.code, done.out) == (1, ""), done
     assert re.fullmatch(f"activeeval: (?:{expected})\n", done.err), done.err
+
+
+def refused(done, *texts, code=1):
+    """Check that a call printed nothing and ended with a code, and that its lines say some texts."""
+    assert (done.code, done.out) == (code, ""), done
+    for text in texts:
+        assert text in done.err

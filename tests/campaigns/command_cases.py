@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli_cases import RUN, grade_of
-from cli_files import write_lines
+from cli_cases import RUN, write_oracle
 
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
 OPTIONS = {"runs": ("a.run",), "max_grade": 3, "seed": 3}
@@ -34,10 +33,7 @@ def exported(campaign, form, path):
 
 @pytest.fixture
 def oracle(folder):
-    """Write the grade of everything."""
-    names = [(f"q{q}", f"d{j}") for q in [*range(1, 41), "X"] for j in range(30)]
-    write_lines(folder / "all.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in names])
-    return "all.qrels"
+    return write_oracle(folder)
 
 
 @pytest.fixture(scope="session")
@@ -49,16 +45,14 @@ def stored():
 @pytest.fixture
 def campaign(call, oracle, stored):
     """Make a campaign of 60 items, w, and return a function that calls one of its commands."""
+    once(stored, "w", lambda: call("campaign", "create", "w", *MADE))
+    return lambda command, *arguments: call("campaign", command, "w", *arguments)
 
-    def make():
-        made = call("campaign", "create", "w", *MADE)
-        assert made.code == 0, made.err
 
-    def run(command, *arguments):
-        return call("campaign", command, "w", *arguments)
-
-    once(stored, "w", make)
-    return run
+@pytest.fixture
+def ranked(call, oracle, stored):
+    """Make a campaign of comparisons, t."""
+    once(stored, "t", lambda: call("campaign", "create", "t", *RANKED))
 
 
 @pytest.fixture

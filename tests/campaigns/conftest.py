@@ -2,7 +2,7 @@
 
 import pytest
 from cli_fixtures import call, folder, forests, grown_anew, grown_once, made, made_files, start  # noqa: F401
-from command_cases import campaign, judged, oracle, stored  # noqa: F401
+from command_cases import campaign, judged, oracle, ranked, stored  # noqa: F401
 from report_cases import finished, report_of
 
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from campaign_cases import Clock
+from campaign_cases import Clock, known_in
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import METHODS, NDCG, Campaign, StateError, Target
 from activeeval.campaigns import assignments
-from activeeval.campaigns.create_and_grow import create
+from activeeval.campaigns.create_and_grow import create, redraw
 from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.sampling.drawn_sample import DrawnSample
 
-N = 20
+N = 12
 
 
 class Following:
     """A campaign of nDCG@3 in a store, whose labels a model expects roughly."""
 
-    def __init__(self, url="sqlite://", budget=60.0, seed=0, looks="each", **rules):
+    def __init__(self, url="sqlite://", budget=36.0, seed=0, looks="each", **rules):
         random = np.random.default_rng(11)
         lengths = random.integers(4, 12, N).tolist()
         self.pool = pool_of(lengths, query_costs=random.choice([0.0, 1.0], N))
@@ -34,7 +34,7 @@ class Following:
         self.grades = dict(zip(zip(ids, self.pool.item_texts.tolist(), strict=True), self.labels.tolist(), strict=True))
         self.seed = np.random.SeedSequence(seed)
         self.sample = self.drawn(self.seed)
-        self.clock = Clock()
+        self.clock, self.seen = Clock(), set()
         self.store = open_store(url, create=True, clock=self.clock)
         create(self.store, "week", self.sample, Rules(**rules))
 
@@ -45,21 +45,28 @@ class Following:
         campaign = Campaign(self.design(known), budget or self.budget, rng=seed, by_batches=True, surely=True)
         return DrawnSample(campaign=campaign, questions=("difference",), seed=1)
 
+    @property
+    def desk(self):
+        return assignments.desk_of(self.store, "week")
+
+    def redraw(self, budget):
+        """Draw a further round, to which every label so far is known."""
+        redraw(self.store, "week", self.drawn(np.random.SeedSequence(9), budget, known_in(self.pool, self.state())))
+
     def answer(self, item):
         return JudgeAnswer(kind="judged", grade=self.grades[item.query_id, item.doc_id])
 
-    def judge(self, *judges, upto=10**9, seen=None):
-        """Have judges take turns until nothing is left for any; return how many answers they gave."""
+    def judge(self, *judges, upto=10**9):
+        """Have judges take turns until nothing is left for any, nobody twice; return how many answers they gave."""
         n, idle = 0, 0
         while n < upto and idle < len(judges):
             judge = judges[(n + idle) % len(judges)]
-            item = assignments.desk_of(self.store, "week").claim(judge)
+            item = self.desk.claim(judge)
             idle = idle + 1 if item is None else 0
             if item is not None:
-                assert seen is None or (judge, item.query_id, item.doc_id) not in seen
-                if seen is not None:
-                    seen.add((judge, item.query_id, item.doc_id))
-                assignments.desk_of(self.store, "week").submit(item.token, self.answer(item))
+                assert (judge, item.query_id, item.doc_id) not in self.seen
+                self.seen.add((judge, item.query_id, item.doc_id))
+                self.desk.submit(item.token, self.answer(item))
                 n += 1
         return n
 
@@ -78,11 +85,17 @@ def estimate_of(state):
 
 
 @cache
-def by_one_judge(budget=60.0):
-    """Return the state of a campaign that one judge has judged; not to be changed."""
+def judged_case(budget=36.0):
+    """Return a campaign that one judge has judged; not to be changed."""
     case = Following(budget=budget)
     case.judge("ann")
-    return case.state()
+    return case
+
+
+@cache
+def by_one_judge(budget=36.0):
+    """Return its state; not to be changed."""
+    return judged_case(budget).state()
 
 
 def said_by(state):

@@ -30,6 +30,9 @@ def store(either_url, tmp_path, monkeypatch):
         rules = Rules(judges_per_item=2, policy="median", adjudicate=True)
         create(opened, "w", draw_for(choices, request).sample, rules)
         yield opened
+        for _ in range(2):
+            assert opened.verify("w") == []
+            opened.rebuild("w")
 
 
 def judge_all(store, judge, grade_of):
@@ -61,11 +64,8 @@ def test_a_third_judge_is_asked_where_two_differ_and_nowhere_else(store):
     state = state_of(store, "w")
     assert status(state, store).row()["differing"] == 0
     assert state.progress.judged == n
-    assert {doc: value for (_, doc), value in grades_of(state).items() if doc in ("d0", "d5")}.get("d0") == 1
+    assert {value for (_, doc), value in grades_of(state).items() if doc == "d0"} == {1}
     assert judge_all(store, "dee", grade(1)) == 0
-    assert store.verify("w") == []
-    store.rebuild("w")
-    assert store.verify("w") == []
 
 
 def test_files_ask_for_a_third_judge_too(store):
@@ -77,7 +77,6 @@ def test_files_ask_for_a_third_judge_too(store):
         store.record("w", "cy", [(*first[0], JudgeAnswer(kind="judged", grade=9))])
     store.record("w", "cy", [(*pair, JudgeAnswer(kind="judged", grade=2)) for pair in first])
     assert set(grades_of(state_of(store, "w")).values()) == {2}
-    assert store.verify("w") == []
 
 
 def test_what_one_of_two_cannot_judge_is_the_grade_of_the_other(store):
@@ -94,14 +93,12 @@ def test_a_grade_that_is_taken_back_waits_again(store):
     seq = next(event.seq for event in store.events("w") if event.judge == "bob" and event.kind == "judged")
     store.retract("w", seq, "bob")
     assert state_of(store, "w").state.n_differing == n - 1
-    assert store.verify("w") == []
 
 
 @pytest.mark.parametrize(
     ("policy", "n_judges", "adjudicate", "measures", "expected"),
     [
-        (None, 1, False, ("P@5",), "majority"),
-        (None, 3, False, ("P@5",), "majority"),
+        *((None, n, False, ("P@5",), "majority") for n in (1, 3)),
         (None, 2, False, ("DCG@5",), "mean-gain"),
         (None, 4, False, ("ERR@5",), "mean-gain"),
         (None, 2, True, ("AP",), "median"),

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import csv
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict
 
 import numpy as np
 import pytest
-from following_case import Following, by_one_judge, estimate_of, said_by
+from campaign_cases import changed
+from following_case import Following, by_one_judge, estimate_of, judged_case, said_by
 from naive import pool_of, random_lists, rankings_of
 
 from activeeval import METHODS, NDCG, Campaign, InputError, StateError, Target
 from activeeval.campaigns import assignments, draw
 from activeeval.campaigns.batches import write_batches
-from activeeval.campaigns.create_and_grow import create, grow, redraw, top_up
+from activeeval.campaigns.create_and_grow import create, grow, top_up
 from activeeval.campaigns.exporting import FORMATS, export
 from activeeval.campaigns.import_judgments import take_files
-from activeeval.campaigns.known_labels import labels_of
 from activeeval.campaigns.overview import overview
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.next_steps import reached_sentence
 from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.status import estimates_of, progress_of, spent_by_block, status, step_of
-from activeeval.campaigns.store import JudgeAnswer
 from activeeval.campaigns.verifying import verify
 from activeeval.core.campaign import Rules
 from activeeval.core.campaign.joint_estimates import planned_weights, round_weights
@@ -38,10 +37,9 @@ from activeeval.sampling.sheets import SheetPlan
 
 
 def test_one_judge_comes_to_the_campaign_in_memory():
-    case = Following()
-    n = case.judge("ann")
-    state, memory = case.state(), case.in_memory()
-    assert n == sum(len(unit.items) for unit in memory.units)
+    case, state = judged_case(), by_one_judge()
+    memory = case.in_memory()
+    assert len(case.seen) == sum(len(unit.items) for unit in memory.units)
     assert [u.items for u in state.sample.campaign.units] == [u.items for u in memory.units]
     assert estimate_of(state) == memory.estimate()
     assert state.state.ended
@@ -63,30 +61,27 @@ def test_the_end_is_the_repetition_of_the_same_key_at_nine_tenths(looks):
 
 def test_others_go_on_while_an_item_is_in_hand_and_nobody_is_asked_twice():
     case = Following()
-    held = assignments.desk_of(case.store, "week").claim("slow")
-    seen = set()
-    n = case.judge("ann", "bob", seen=seen)
+    held = case.desk.claim("slow")
+    assert case.judge("ann", "bob") > 6
     state = case.state()
-    assert n > 8
     assert state.progress.waiting == 1
     assert not state.state.ended
-    assert assignments.desk_of(case.store, "week").claim("ann") is None
-    assignments.desk_of(case.store, "week").submit(held.token, case.answer(held))
-    case.judge("ann", "bob", seen=seen)
+    assert case.desk.claim("ann") is None
+    case.desk.submit(held.token, case.answer(held))
+    case.judge("ann", "bob")
     assert estimate_of(case.state()).value == estimate_of(by_one_judge()).value
 
 
 def test_with_two_judges_an_item_the_next_follows_once_both_have_judged():
     case = Following(judges_per_item=2, policy="median", adjudicate=True)
-    seen = set()
-    first = case.judge("ann", seen=seen)
+    first = case.judge("ann")
     state = case.state()
     assert state.progress.judged == 0
     assert not state.state.ended
     assert sum(u.cost for u in state.units) <= case.budget * 0.5
-    case.judge("bob", "ann", seen=seen)
+    case.judge("bob", "ann")
     state = case.state()
-    assert first > 6
+    assert first > 4
     assert state.state.ended
     assert state.block == state.n_blocks
     assert estimate_of(state).value == estimate_of(by_one_judge()).value
@@ -96,7 +91,7 @@ def test_with_two_judges_an_item_the_next_follows_once_both_have_judged():
 def test_an_earlier_event_says_what_it_said_then():
     case = Following()
     said, going_on = {}, case.state()
-    while case.judge("ann", upto=8):
+    while case.judge("ann", upto=5):
         state, live = case.state(), going_on.refresh(case.store)
         assert (live.as_of, live.version, live.progress) == (state.as_of, state.version, state.progress)
         assert (said_by(live), live.block) == (said_by(state), state.block)
@@ -113,13 +108,12 @@ def test_an_earlier_event_says_what_it_said_then():
 
 def test_rates_stay_what_they_were_drawn_with_and_grades_are_those_of_now():
     case = Following()
-    case.judge("ann", upto=40)
+    case.judge("ann", upto=16)
     state = case.state()
     before, version = state.sample.campaign.paths, state.version
     judged = [event for event in state.state.standing if event.kind == "judged"]
     for event in judged[:5]:
-        higher = JudgeAnswer(kind="judged", grade=(event.grade + 1) % 3)
-        case.store.record("week", "ann", [(event.query_id, event.doc_id, higher, None, event.unit)])
+        changed(case.store, event)
     event = judged[7]
     case.store.retract("week", event.seq, "ann", "wrong tab")
     state = case.state()
@@ -128,12 +122,12 @@ def test_rates_stay_what_they_were_drawn_with_and_grades_are_those_of_now():
     assert state.progress.waiting >= 1
     grades = {item: grade for item, grade in enumerate(state.sample.campaign.grades.tolist()) if grade >= 0}
     assert sum(grade != case.labels[item] for item, grade in grades.items()) == 5
+    case.seen.clear()
     case.judge("ann", "bob")
     after = case.state()
-    kept = before.rates > 0
-    assert np.array_equal(after.sample.campaign.paths.rates[kept], before.rates[kept])
-    asked = before.batches > 0
-    assert np.array_equal(after.sample.campaign.paths.batches[asked], before.batches[asked])
+    paths, kept, asked = after.sample.campaign.paths, before.rates > 0, before.batches > 0
+    assert np.array_equal(paths.rates[kept], before.rates[kept])
+    assert np.array_equal(paths.batches[asked], before.batches[asked])
     assert after.state.ended
     assert verify(case.store, "week") == []
 
@@ -148,7 +142,7 @@ def test_of_two_that_draw_at_once_one_draws():
     grow(case.store, "week", samples[0], "batch", {}, version=first.version + 1)
     with pytest.raises(StateError, match="the next version of this sample is 3"):
         grow(case.store, "week", samples[1], "batch", {}, version=second.version + 1)
-    assert assignments.desk_of(case.store, "week").claim("bob") is not None
+    assert case.desk.claim("bob") is not None
     case.judge("ann", "bob", "cy")
     assert estimate_of(case.state()).value == estimate_of(by_one_judge()).value
     assert verify(case.store, "week") == []
@@ -156,19 +150,16 @@ def test_of_two_that_draw_at_once_one_draws():
 
 def test_threads_that_judge_at_once_never_get_an_item_twice(made_url):
     case = Following(made_url)
-    seen = []
 
     def judge(name):
-        while (item := assignments.desk_of(case.store, "week").claim(name)) is not None:
-            seen.append((item.query_id, item.doc_id))
-            assignments.desk_of(case.store, "week").submit(item.token, case.answer(item))
+        answers = []
+        while (item := case.desk.claim(name)) is not None:
+            answers.append((item.query_id, item.doc_id))
+            case.desk.submit(item.token, case.answer(item))
+        return answers
 
-    for _ in range(3):  # who finds nothing while the other has something in hand comes again
-        threads = [threading.Thread(target=judge, args=(name,)) for name in ("ann", "bob")]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    with ThreadPoolExecutor(2) as threads:  # who finds nothing while the other has something in hand comes again
+        seen = [pair for _ in range(3) for pairs in threads.map(judge, ("ann", "bob")) for pair in pairs]
     state = case.state()
     assert len(set(seen)) == len(seen)
     assert state.state.ended
@@ -206,19 +197,19 @@ def test_a_top_up_goes_on_with_the_same_paths():
     case.judge("ann")
     before = case.state()
     topped_up, _ = top_up(case.store, "week", Budget.parse("20"))
-    assert topped_up.campaign.drawn_design.budget == 80
+    assert topped_up.campaign.drawn_design.budget == 56
     case.judge("ann")
     state = case.state()
-    assert (state.block, state.n_blocks, before.n_blocks) == (5, 5, 4)
-    assert estimate_of(state).value == estimate_of(by_one_judge(budget=80.0)).value
+    assert (state.block, state.n_blocks, before.n_blocks) == (4, 4, 3)
+    assert estimate_of(state).value == estimate_of(by_one_judge(budget=56.0)).value
     assert verify(case.store, "week") == []
-    assert progress_of(state).budget == 80
+    assert progress_of(state).budget == 56
 
 
 def test_a_top_up_while_all_follows_from_what_waits_says_so():
     case = Following(budget=27.0)
     case.judge("ann", upto=3)
-    while assignments.desk_of(case.store, "week").claim(f"judge {case.clock.now}") is not None:
+    while case.desk.claim(f"judge {case.clock.now}") is not None:
         pass
     with pytest.raises(StateError, match="items wait, from which follows what comes next"):
         top_up(case.store, "week", Budget.parse("0.5"))
@@ -227,28 +218,24 @@ def test_a_top_up_while_all_follows_from_what_waits_says_so():
 
 def test_a_further_round_may_follow_labels_too():
     case = Following()
-    case.judge("ann", upto=30)
+    case.judge("ann", upto=9)
     with pytest.raises(StateError, match="a round is drawn once the previous rounds are completely judged"):
-        redraw(case.store, "week", case.drawn(np.random.SeedSequence(9), 40.0))
+        case.redraw(30.0)
     case.judge("ann")
-    labels, ids = labels_of(case.state()), case.pool.query_texts[case.pool.item_queries]
-    known = np.array([labels.get(pair, -1) for pair in zip(ids, case.pool.item_texts, strict=True)])
-    redraw(case.store, "week", case.drawn(np.random.SeedSequence(9), 40.0, known))
+    case.redraw(30.0)
     live = case.state()
     weights = round_weights([sample.campaign for sample in live.rounds])
     case.judge("bob", "cy")
     state = case.state()
     first = state.rounds[0].campaign.drawn_design
-    planned = planned_weights(first, [case.budget, 40.0])
+    planned = planned_weights(first, [case.budget, 30.0])
     assert np.array_equal(round_weights([sample.campaign for sample in state.rounds]), planned)
     assert np.array_equal(weights, planned)
     assert len(state.rounds) == len(state.read) == 2
     assert state.block == state.n_blocks
     assert estimate_of(state) == estimate_of(live.refresh(case.store))
     assert verify(case.store, "week") == []
-    event = next(event for event in state.log if event.kind == "judged")
-    higher = JudgeAnswer(kind="judged", grade=(event.grade + 1) % 3)
-    case.store.record("week", "ann", [(event.query_id, event.doc_id, higher, None, event.unit)])
+    changed(case.store, [event for event in state.log if event.kind == "judged"][4])
     assert case.state().n_corrected == 1
     assert estimate_of(live.refresh(case.store)) == estimate_of(case.state())
 
@@ -260,13 +247,13 @@ def test_what_cannot_hold_is_refused_in_a_line():
     plain.judge("ann")
     plain.looks = "each"
     with pytest.raises(InputError, match="was made without `adaptive_depth`"):
-        redraw(plain.store, "week", plain.drawn(np.random.SeedSequence(9), 40.0))
+        plain.redraw(40.0)
 
 
 def test_status_report_and_exports_read_it_at_any_time(tmp_path):
-    case = Following()
-    for upto in (10, 10**9):
-        case.judge("ann", upto=upto)
+    early = Following()
+    early.judge("ann", upto=10)
+    for case in (early, judged_case()):
         state = case.state()
         far = status(state, case.store)
         assert sum(spent_by_block(state).values()) == pytest.approx(far.progress.spent)
@@ -280,7 +267,7 @@ def test_status_report_and_exports_read_it_at_any_time(tmp_path):
             with pytest.raises(StateError, match="no block is complete") if is_early else nullcontext():
                 export(case.store, "week", form, tmp_path / f"{form}.csv")
     assert far.progress.waiting == 0
-    assert "all 4 blocks are complete" in said
+    assert "all 3 blocks are complete" in said
     assert step_of(state, []).kind == "done"
     ends = [block.complete_as_of for block in report.design.blocks]
     assert ends == sorted(ends)
@@ -290,7 +277,7 @@ def test_status_report_and_exports_read_it_at_any_time(tmp_path):
         assert sum(1 for _ in csv.DictReader(handle)) == sum(len(unit.items) for unit in inside)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_whatever_waits_the_sample_is_completed_within_its_budget(seed):
     """Long queries of which nothing is known: what is asked ahead may all turn out not to be needed."""
     random = np.random.default_rng(seed)
@@ -337,11 +324,8 @@ def test_what_comes_later_has_the_texts_of_the_same_table(tmp_path):
 
 
 def test_what_is_judged_and_not_read_is_told_wherever_an_answer_is():
-    case = Following()
-    case.judge("ann", upto=14)
-    assert "unread" not in status(case.state(), case.store).row()
-    case.judge("ann")
-    state = case.state()
+    early, case, state = Following(), judged_case(), by_one_judge()
+    assert "unread" not in status(early.state(), early.store).row()
     n = state.sample.campaign.n_unread
     assert n > 0
     far, said = status(state, case.store), text_of(Note("judged beyond", {"n": n}))

@@ -18,42 +18,41 @@ def timed(n, rng, noise, seconds):
     units, events, rows = [], [], []
     for q in range(n // 2):
         letters = rng.integers(100, 3000, 2)
-        places = tuple(
-            PlaceRow(doc_id=f"d{q}-{z}", probability=0.5, text={"text": "x" * int(letters[z])}) for z in range(2)
-        )
+        texts = {f"d{q}-{z}": {"text": "x" * int(letters[z])} for z in range(2)}
+        places = tuple(PlaceRow(doc_id=doc, probability=0.5, text=text) for doc, text in texts.items())
         units.append(UnitRow(number=q + 1, block=1, query_id=f"q{q}", level=1.0, cost=2.0, places=places))
         for z in range(2):
             grade, is_first = int(rng.integers(0, 4)), z == 0
             rows.append([1.0, letters[z] / 1000, grade, is_first])
             took = float(np.dot(rows[-1], seconds)) * (1 + noise * rng.normal())
-            event = Event(
-                seq=len(events) + 1, kind="judged", at=0, judge="a", query_id=f"q{q}", doc_id=f"d{q}-{z}", grade=grade,
-                active_ms=round(1000 * took),
-            )  # fmt: skip
-            events.append(event)
+            item = {"query_id": f"q{q}", "doc_id": f"d{q}-{z}", "grade": grade, "active_ms": round(1000 * took)}
+            events.append(Event(seq=len(events) + 1, kind="judged", at=0, judge="a", **item))
     return units, events, np.array(rows)
+
+
+def parts_of(model):
+    return [model.item, model.length, model.grade, model.query]
+
+
+def least_squares(rows, events):
+    return np.linalg.lstsq(rows, [event.active_ms / 1000 for event in events], rcond=None)[0]
 
 
 def test_many_judgments_tell_what_they_were_made_of():
     seconds = (9.0, 3.0, 1.5, 6.0)
     units, events, rows = timed(4000, np.random.default_rng(0), 0.1, seconds)
     found = fitted(units, events)
-    taken = np.array([event.active_ms / 1000 for event in events])
-    plain = np.linalg.lstsq(rows, taken, rcond=None)[0]
-    assert (found.item, found.length, found.grade, found.query) == pytest.approx(plain, rel=0.06)
-    assert (found.item, found.length, found.grade, found.query) == pytest.approx(seconds, rel=0.1)
+    assert parts_of(found) == pytest.approx(least_squares(rows, events), rel=0.06)
+    assert parts_of(found) == pytest.approx(seconds, rel=0.1)
     assert found.n_items == 4000
 
 
 def test_few_are_held_to_the_prior():
     units, events, rows = timed(20, np.random.default_rng(1), 0.0, (9.0, 3.0, 1.5, 6.0))
-    prior = CostModel(item=30.0)
-    found = fitted(units, events, prior)
-    plain = np.linalg.lstsq(rows, [e.active_ms / 1000 for e in events], rcond=None)[0]
     before = np.array([30.0, 0, 0, 0])
-    expected = before + 20 / (20 + PRIOR_ITEMS) * (plain - before)
+    expected = before + 20 / (20 + PRIOR_ITEMS) * (least_squares(rows, events) - before)
     assert (expected > 0).all()
-    assert (found.item, found.length, found.grade, found.query) == pytest.approx(expected)
+    assert parts_of(fitted(units, events, CostModel(item=30.0))) == pytest.approx(expected)
 
 
 def test_what_is_held_to_no_prior_takes_as_long_as_it_did_on_average():
@@ -62,17 +61,16 @@ def test_what_is_held_to_no_prior_takes_as_long_as_it_did_on_average():
         units, events, rows = timed(n, np.random.default_rng(n), 0.2, (1.2, 0.3, 0.2, 0.4))
         found = fitted(units, events)
         taken = np.mean([event.active_ms / 1000 for event in events])
-        mean = rows.mean(axis=0) @ [found.item, found.length, found.grade, found.query]
+        mean = rows.mean(axis=0) @ parts_of(found)
         assert mean == pytest.approx(taken, rel=0.02)
 
 
 def test_documents_of_about_one_length_tell_nothing_of_letters():
     units, events, _ = timed(200, np.random.default_rng(4), 0.0, (20.0, 0, 3.0, 30.0))
-    alike = [
-        replace(unit, places=tuple(replace(p, text={"text": "x" * (60 + k % 3)}) for p in unit.places))
-        for k, unit in enumerate(units)
-    ]
-    found = fitted(alike, events)
+    for k, unit in enumerate(units):
+        alike = tuple(replace(place, text={"text": "x" * (60 + k % 3)}) for place in unit.places)
+        units[k] = replace(unit, places=alike)
+    found = fitted(units, events)
     assert found.length == 0
     assert found.item_seconds(np.array([2000.0]), np.array([0.0]))[0] < 40
     share = 200 / (200 + PRIOR_ITEMS)
@@ -82,8 +80,8 @@ def test_documents_of_about_one_length_tell_nothing_of_letters():
 
 def test_who_left_without_stopping_the_clock_counts_for_ten_medians():
     units, events, _ = timed(200, np.random.default_rng(2), 0.0, (10.0, 0, 0, 0))
-    hours = Event(**{name: getattr(events[7], name) for name in Event.__slots__} | {"active_ms": 9_000_000})
-    found = fitted(units, [*events[:7], hours, *events[8:]])
+    events[7] = replace(events[7], active_ms=9_000_000)
+    found = fitted(units, events)
     assert found.item + found.query / 2 < 15
 
 
@@ -95,4 +93,4 @@ def test_nothing_is_fitted_to_no_times():
 def test_no_cost_is_negative():
     units, events, _ = timed(400, np.random.default_rng(3), 0.3, (20.0, 0, 0, 0))
     found = fitted(units, events)
-    assert min(found.item, found.length, found.grade, found.query) >= 0
+    assert min(parts_of(found)) >= 0

@@ -10,11 +10,10 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from campaign_cases import Case
-from report_cases import NASTY, finished, report_of, wavering
+from report_cases import NASTY, SMALL, finished, report_of, wavering
 from scipy import stats
 
-from activeeval.campaigns.create_and_grow import redraw, top_up
-from activeeval.campaigns.known_labels import labels_of
+from activeeval.campaigns.create_and_grow import top_up
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.state import state_of
@@ -30,43 +29,27 @@ KEYS = [
 ]
 
 
-def plain(found):
-    """Fail where what should be plain numbers and text is something else, or no number."""
-    if isinstance(found, dict):
-        assert all(isinstance(key, str) for key in found)
-        for one in found.values():
-            plain(one)
-    elif isinstance(found, list):
-        for one in found:
-            plain(one)
-    else:
-        assert found is None or type(found) in (str, int, float, bool), type(found)
-        assert not isinstance(found, float) or math.isfinite(found)
-
-
 # What is there
 
 
 @pytest.mark.parametrize(
     ("options", "judges"),
     [
-        ({"method": "random"}, ("ann",)),
         ({"method": "passive", "budget": 20.0}, ("ann",)),
-        ({"method": "depth"}, ("ann",)),
-        ({"judges_per_item": 2}, ("ann", "bob", "cyd")),
-        ({"judges_per_item": 2, "policy": "mean-gain"}, ("ann", "bob")),
+        ({"method": "depth", "judges_per_item": 2}, ("ann", "bob", "cyd")),
+        ({"method": "random", "judges_per_item": 2, "policy": "mean-gain"}, ("ann", "bob")),
     ],
 )
 def test_everything_is_plain_and_every_form_is_written(options, judges):
-    case = Case(**{"n": 12, "budget": 24.0} | options)
+    case = Case(**SMALL | options)
     for upto in (0, 5, 10**9):  # before the first, soon after, at the end
         case.judge(*judges, upto=upto, says=lambda judge, item: wavering(case, judge, item))
         found = report_of(case)
         row = json.loads(campaign_text(found, ".json"))
         assert list(row) == KEYS
         assert ("n_queries" in row["agreement"]) is (row["agreement"]["n_items"] > 0)
-        plain(found.record())
-        assert row == found.record()
+        assert repr(row) == repr(found.record())  # plain numbers and texts, all of them finite
+        assert not re.search("NaN|Infinity", campaign_text(found, ".json"))
         if upto != 5:
             assert campaign_text(found, ".html").startswith("<!DOCTYPE html>")
         assert campaign_text(found, ".md").startswith("# Campaign week\n")
@@ -80,7 +63,7 @@ def test_the_same_log_gives_the_same_bytes_whenever_it_is_asked():
 
 
 def test_a_report_as_of_an_event_is_the_one_that_was_written_then():
-    case = Case()
+    case = Case(**SMALL)
     case.judge("ann", upto=20)
     then = report_of(case)
     case.judge("ann")
@@ -91,7 +74,7 @@ def test_a_report_as_of_an_event_is_the_one_that_was_written_then():
 
 
 def test_readings_are_at_the_events_at_which_blocks_became_complete():
-    case = finished("ann", "bob", "cyd", judges_per_item=2, n=12, budget=24.0)
+    case = finished("ann", "bob", "cyd", judges_per_item=2)
     found, blocks = report_of(case), {}
     for event in case.store.events("week"):
         if event.kind == "judged":
@@ -105,7 +88,7 @@ def test_readings_are_at_the_events_at_which_blocks_became_complete():
 
 def test_values_over_time_are_those_of_the_library_called_directly():
     case = finished()
-    found, direct, read = report_of(case), case.drawn(48.0).campaign, 0
+    found, direct, read = report_of(case), case.drawn(24.0).campaign, 0
     ends = iter(found.readings)
     while (unit := direct.ask()) is not None:
         direct.tell(unit, case.labels[list(unit.items)].tolist())
@@ -123,19 +106,19 @@ def test_values_over_time_are_those_of_the_library_called_directly():
 
 
 def test_the_head_counts_what_plain_loops_count():
-    case = Case(judges_per_item=2)
+    case = Case(**SMALL, judges_per_item=2)
     case.judge("ann", "bob", upto=41, says=lambda judge, item: wavering(case, judge, item))
     head, events = report_of(case).head, case.store.events("week")
     said = Counter((event.query_id, event.doc_id) for event in events if event.kind == "judged")
     done = sum(n == 2 for n in said.values())
-    assert (head.judged, head.spent, head.budget) == (done, float(done), 48.0)
-    assert head.waiting == sum(one.items for one in head.waiting_by_block) == 48 - done
+    assert (head.judged, head.spent, head.budget) == (done, float(done), 24.0)
+    assert head.waiting == sum(one.items for one in head.waiting_by_block) == 24 - done
     assert head.hours == pytest.approx(sum(e.active_ms or 0 for e in events) / 3.6e6)
     assert head.as_of == events[-1].seq
 
 
 def test_nothing_is_read_before_a_block_is_complete():
-    case = Case()
+    case = Case(**SMALL)
     case.judge("ann", upto=3)
     found = report_of(case)
     assert (found.estimates, found.readings, found.queries, found.calibration) == ([], [], [], [])
@@ -166,43 +149,35 @@ def test_a_topped_up_campaign_has_one_more_block():
     assert len(found.readings) == len(before.readings) + 1
     assert found.readings[-1].ends(0)["low_every_look"] is None
     assert [one.version for one in found.design.versions] == [1, 2]
-    assert found.head.budget == 68.0
+    assert found.head.budget == 44.0
     assert len(found.design.blocks) == found.head.block
 
 
 def test_rounds_are_read_together():
     case = finished()
-    known = dict(labels_of(state_of(case.store, "week")).items())
-    ids = zip(case.pool.query_texts[case.pool.item_queries], case.pool.item_texts, strict=True)
-    redraw(case.store, "week", case.drawn(20.0, np.array([known.get(pair, -1) for pair in ids])))
+    case.redraw(20.0)
     case.judge("ann", upto=4)
     between = report_of(case)
     assert (between.head.rounds, between.head.rounds_read) == (2, 1)
-    assert [note.text for note in between.notes] == [
-        "estimated from the first round alone: 1 more item waits for grades"
-    ]
+    waits = r"estimated from the first round alone: \d+ more items? waits? for grades"
+    assert re.fullmatch(waits, "".join(note.text for note in between.notes))
     case.judge("ann")
     found = report_of(case)
     assert [row.rounds for row in found.readings][-2:] == [1, 2]
     assert [one.round for one in found.calibration] == [1, 2]
     assert len(found.design.blocks) == found.head.blocks == found.head.block
-    assert_shares(case, found)
+    shares = [row.share for row in found.queries[0].queries]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < sum(shares) <= 1 + 1e-12
+    assert len(shares) <= 15
     campaign_text(found, ".html")
 
 
 # Queries that matter
 
 
-def assert_shares(case, found):
-    """Fail unless the shares of all queries are those of the variance that is reported."""
-    rows = found.queries[0].queries
-    assert [row.share for row in rows] == sorted((row.share for row in rows), reverse=True)
-    assert 0 < sum(row.share for row in rows) <= 1 + 1e-12
-    assert len(rows) <= 15
-
-
 def test_shares_of_draws_with_replacement_are_those_of_a_plain_loop():
-    case = finished(method="passive", budget=30.0, n=12)
+    case = finished(method="passive", budget=30.0)
     found, direct = report_of(case), case.drawn(30.0).campaign
     direct.run(lambda query, docs: [case.grade(query, doc) for doc in docs])
     values = direct.design.target.values(direct.grades)
@@ -213,18 +188,14 @@ def test_shares_of_draws_with_replacement_are_those_of_a_plain_loop():
         squares[case.pool.query_texts[q]] += ((values[q] - mean) / len(draws)) ** 2
         shifts[case.pool.query_texts[q]] += (values[q] - mean) / len(draws)
     total = sum(squares.values())
-    rows = found.queries[0].queries
-    assert {row.query_id: row.share for row in rows} == pytest.approx(
-        {q: squares[q] / total for q in squares if squares[q] > 0}
-    )
-    assert {row.query_id: row.shift for row in rows} == pytest.approx(
-        {row.query_id: shifts[row.query_id] for row in rows}
-    )
-    assert {row.items for row in rows} == {4}
+    rows = {row.query_id: row for row in found.queries[0].queries}
+    assert rows.keys() == {q for q in squares if squares[q] > 0}
+    for q, row in rows.items():
+        assert (row.share, row.shift, row.items) == pytest.approx((squares[q] / total, shifts[q], 4))
 
 
 def test_shares_by_items_add_up_and_rounds_share_by_their_planned_weights():
-    case = finished(n=12, budget=24.0)
+    case = finished()
     found = report_of(case)
     assert sum(row.share for row in found.queries[0].queries) == pytest.approx(1)
     items = Counter(event.query_id for event in case.store.events("week") if event.kind == "judged")
@@ -236,7 +207,7 @@ def test_shares_by_items_add_up_and_rounds_share_by_their_planned_weights():
 
 
 def test_cost_by_judge_and_day_is_that_of_plain_loops():
-    case = Case(judges_per_item=2)
+    case = Case(**SMALL, judges_per_item=2)
     case.judge("ann", "bob", says=lambda judge, item: wavering(case, judge, item))
     found, events = report_of(case).cost, [e for e in case.store.events("week") if e.kind == "judged"]
     for row in found.judges:
@@ -272,16 +243,11 @@ def test_calibration_is_that_of_a_plain_loop(rules, judges):
             grades[event.query_id, event.doc_id].append(event.grade)
     events = {pair: sum(several) / len(several) for pair, several in grades.items()}
     assert any(grade % 1 for grade in events.values()) is bool(rules)
-    positions = {
-        (case.pool.query_texts[case.pool.item_queries[z]], doc): z for z, doc in enumerate(case.pool.item_texts)
-    }
+    positions, stored = case.pool.item_positions(), probs.astype(np.float32).astype(float)
+    means, queries = stored @ np.arange(3) / stored.sum(axis=1), list(case.pool.query_texts)
     for unit in case.store.units("week"):
         for place in unit.places:
-            z = positions[unit.query_id, place.doc_id]
-            expected = sum(
-                k * p
-                for k, p in enumerate(np.float32(probs[z]).astype(float) / np.float32(probs[z]).astype(float).sum())
-            )
+            expected = means[positions[queries.index(unit.query_id), place.doc_id]]
             rows.append((expected, events[unit.query_id, place.doc_id], 1 / place.probability, unit.query_id))
     assert sum(one.items for one in found.bins) == len(rows) == 60
     for one in [*found.bins, found.all]:
@@ -294,9 +260,8 @@ def test_calibration_is_that_of_a_plain_loop(rules, judges):
         left = Counter()
         for _, y, w, query in own:
             left[query] += w * (y - mean)
-        assert one.std_error == pytest.approx(
-            math.sqrt(len(left) / (len(left) - 1) * sum(e * e for e in left.values())) / total
-        )
+        spread = math.sqrt(len(left) / (len(left) - 1) * sum(e * e for e in left.values()))
+        assert one.std_error == pytest.approx(spread / total)
 
 
 @pytest.mark.parametrize(("probs", "is_off"), [((0.05, 0.05, 0.9), True), (None, False)])
@@ -311,8 +276,7 @@ def test_a_model_that_is_off_is_told_and_one_that_is_right_is_not(probs, is_off)
 
 def test_without_a_model_nothing_is_said_of_one():
     found = report_of(finished(method="random"))
-    assert found.calibration == []
-    assert found.design.has_model is False
+    assert (found.calibration, found.design.has_model) == ([], False)
     assert "grade model right" not in campaign_text(found, ".html")
 
 
@@ -323,7 +287,7 @@ def test_ids_and_texts_of_others_are_escaped_everywhere():
     def texts(pairs):
         return {"query": [f"{NASTY} {query}" for query, _ in pairs]}
 
-    case = Case(judges_per_item=2, texts=texts)
+    case = Case(**SMALL, judges_per_item=2, texts=texts)
     case.judge(NASTY, "bob", says=lambda *_: None)
     found = report_of(case)
     page, text = (campaign_text(found, suffix) for suffix in (".html", ".md"))
@@ -338,9 +302,7 @@ def test_ids_and_texts_of_others_are_escaped_everywhere():
 
 def test_a_page_needs_nothing_but_itself(plain_report):
     page = campaign_text(plain_report, ".html")
-    assert not re.findall(r'(?:src|href)="(?!#)[^"]*"', page)
-    assert "@import" not in page
-    assert "<link" not in page
+    assert not re.findall(r'(?:src|href)="(?!#)[^"]*"|@import|<link', page)
     assert re.sub(r'xmlns(:xlink)?="[^"]*"', "", page).count("http") == 0
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -351,7 +313,7 @@ def test_a_page_needs_nothing_but_itself(plain_report):
 
 
 def test_what_is_not_there_is_said():
-    case = Case()
+    case = Case(**SMALL)
     with pytest.raises(InputError, match="there is no campaign"):
         summary(case.store, "other")
     with pytest.raises(InputError, match="the last event is"):

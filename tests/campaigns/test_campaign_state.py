@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from campaign_cases import Case
+from campaign_cases import Case, changed
 
-from activeeval.campaigns.create_and_grow import redraw
 from activeeval.campaigns.known_labels import labels_of
 from activeeval.campaigns.state import CampaignState, answered, state_of
 from activeeval.campaigns.status import progress_of
 from activeeval.campaigns.store import JudgeAnswer
-from activeeval.core.campaign import Campaign
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments.state import State
-from activeeval.sampling.drawn_sample import DrawnSample
 
 
 def figures(state):
@@ -60,22 +57,13 @@ def test_rounds_go_on_too_and_follow_what_is_corrected_before_them():
     live = state_of(case.store, "week")
     case.judge("ann")
     live.refresh(case.store)
-    labels, pool = labels_of(live), case.pool
-    known = np.full(pool.n_items, -1)
-    for z in range(pool.n_items):
-        known[z] = labels.get((pool.query_texts[pool.item_queries[z]], pool.item_texts[z]), -1)
-    drawn = case.drawn(16.0, known)
-    sample = DrawnSample(campaign=Campaign(drawn.campaign.design, rng=5), questions=("run",), seed=5)
-    redraw(case.store, "week", sample)
+    case.redraw(16.0, seed=5)
     assert figures(live.refresh(case.store)) == figures(state_of(case.store, "week"))
     assert len(live.rounds) == 2
     case.judge("bob", upto=3)
     assert figures(live.refresh(case.store)) == figures(state_of(case.store, "week"))
     first = next(event for event in live.log if event.kind == "judged")
-    grade = (first.grade + 1) % 3
-    case.store.record(
-        "week", "ann", [(first.query_id, first.doc_id, JudgeAnswer(kind="judged", grade=grade), None, first.unit)]
-    )
+    changed(case.store, first)
     assert figures(live.refresh(case.store)) == figures(state_of(case.store, "week"))
     assert live.n_corrected == 1
 
@@ -86,14 +74,10 @@ def test_a_known_grade_that_judges_no_longer_share_is_none(policy):
     case = Case(budget=16.0, n=12, policy=policy, judges_per_item=2)
     case.judge("ann", "bob")
     live = state_of(case.store, "week")
-    labels, ids = labels_of(live), case.pool.query_texts[case.pool.item_queries]
-    known = [labels.get(pair, -1) for pair in zip(ids, case.pool.item_texts, strict=True)]
-    drawn = case.drawn(16.0, np.array(known))
-    redraw(case.store, "week", DrawnSample(campaign=Campaign(drawn.campaign.design, rng=5), questions=("run",), seed=5))
+    case.redraw(16.0, seed=5)
     case.judge("ann", "bob")
     first = next(event for event in live.log if event.kind == "judged" and event.grade < 2)
-    higher = JudgeAnswer(kind="judged", grade=first.grade + 1)
-    case.store.record("week", first.judge, [(first.query_id, first.doc_id, higher, None, first.unit)])
+    changed(case.store, first, first.grade + 1)
     live.refresh(case.store)
     if policy == "median":
         assert len(answered(live)[0]) == 1

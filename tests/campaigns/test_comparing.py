@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from campaign_cases import Clock
@@ -51,12 +53,25 @@ def better_of(item):
     return max(docs, key=lambda doc: VALUES[item.query_id, doc])
 
 
-def preferred(doc, **said):
-    return JudgeAnswer(kind="preferred", body={"what": "compared", "preferred": doc}, **said)
+def stated(what, **body):
+    return JudgeAnswer(kind="preferred", body={"what": what, **body})
+
+
+def preferred(doc, **fields):
+    return replace(stated("compared", preferred=doc), **fields)
+
+
+def said(store, item, answer, **options):
+    return assignments.desk_of(store, "top").submit(item.token, answer, **options)
 
 
 def submitted(store, item, doc=None, **options):
-    return assignments.desk_of(store, "top").submit(item.token, preferred(doc or better_of(item)), **options)
+    return said(store, item, preferred(doc or better_of(item)), **options)
+
+
+def compare_rest(store):
+    while (item := claimed(store)) is not None:
+        submitted(store, item)
 
 
 def claimed(store, judge="ann"):
@@ -73,12 +88,9 @@ def test_claims_and_submits_find_the_best_of_every_query(store):
         assert len(item.text["documents"]) == 2
         assert item.query_text == item.query_id * 2
         assert all(document["title"] == document["doc_id"].upper() for document in item.text["documents"])
-        done = assignments.desk_of(store, "top").submit(item.token, preferred(better_of(item), active_ms=1500))
-        assert (done.event.kind, done.event.active_ms, done.event.shown_at) == (
-            "preferred",
-            1500,
-            done.event.at - SECOND,
-        )
+        done = said(store, item, preferred(better_of(item), active_ms=1500))
+        event = done.event
+        assert (event.kind, event.active_ms, event.shown_at) == ("preferred", 1500, event.at - SECOND)
         n += 1
     assert settled(store) == BEST
     done = compared(store, "top", "ann", K)
@@ -117,7 +129,7 @@ def test_a_query_whose_lease_is_over_goes_to_another_judge_who_begins_anew(store
     held = claimed(store)
     assert claimed(store, "bob").unit != held.unit
     clock.now += 2 * LEASE_S * SECOND
-    assignments.desk_of(store, "top").submit(claimed(store, "bob").token, JudgeAnswer(kind="deferred"))
+    said(store, claimed(store, "bob"), JudgeAnswer(kind="deferred"))
     his = claimed(store, "bob")
     assert (his.unit, his.text) == (held.unit, first.text)
     assert held.text != first.text
@@ -139,36 +151,32 @@ def test_an_answer_renews_the_lease(store, clock):
 
 def test_a_query_is_put_off_or_cannot_be_judged(store):
     submitted(store, claimed(store))
-    assignments.desk_of(store, "top").submit(claimed(store).token, JudgeAnswer(kind="deferred", reason="hard"))
+    said(store, claimed(store), JudgeAnswer(kind="deferred", reason="hard"))
     item = claimed(store)
     assert item.query_id == "q3"
-    done = assignments.desk_of(store, "top").submit(item.token, JudgeAnswer(kind="cannot", reason="gone"))
+    done = said(store, item, JudgeAnswer(kind="cannot", reason="gone"))
     assert done.event.kind == "cannot"
     assert (claimed(store).query_id, claimed(store).was_put_off) == ("q1", True)
     assert compared(store, "top", "ann", K).n_comparisons == 1  # what was said before stands
-    while (item := claimed(store)) is not None:
-        submitted(store, item)
+    compare_rest(store)
     assert settled(store) == {query: BEST[query] for query in ("q1", "q2")}
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("wrong", "problem"),
     [
         (JudgeAnswer(kind="judged", grade=1), "campaign top: its documents are compared, not graded"),
         (preferred("d9"), r"documents 'd\d' and 'd\d' of query 'q1' are compared, got 'd9', expected one of them"),
         (preferred("D1"), "expected one of them"),
-        (
-            JudgeAnswer(kind="preferred", body={"what": "discarded", "document": "d9"}),
-            "document 'd9' is not in the query",
-        ),
-        (JudgeAnswer(kind="preferred", body={"what": "undone"}), "there is no answer to take back"),
-        (JudgeAnswer(kind="preferred", body={"what": "guessed"}), "compared, discarded or undone, got 'guessed'"),
+        (stated("discarded", document="d9"), "document 'd9' is not in the query"),
+        (stated("undone"), "there is no answer to take back"),
+        (stated("guessed"), "compared, discarded or undone, got 'guessed'"),
     ],
 )
-def test_what_is_no_answer_is_refused_and_changes_nothing(store, said, problem):
+def test_what_is_no_answer_is_refused_and_changes_nothing(store, wrong, problem):
     item, before = claimed(store), store.last_seq("top")
     with pytest.raises(InputError, match=problem):
-        assignments.desk_of(store, "top").submit(item.token, said)
+        said(store, item, wrong)
     assert store.last_seq("top") == before
     assert submitted(store, item).event.kind == "preferred"
     with pytest.raises(InputError, match="no item was given out under the token 'none'"):
@@ -183,21 +191,6 @@ def test_items_that_are_graded_are_not_compared(store):
     with pytest.raises(InputError, match="campaign grades: its items are graded, not compared"):
         assignments.desk_of(store, "grades").submit(item.token, preferred("d"))
     assert assignments.desk_of(store, "grades").submit(item.token, JudgeAnswer(kind="judged", grade=1)).event.grade == 1
-
-
-def test_a_document_that_is_thrown_out_is_not_asked_about_again(store):
-    item = claimed(store)
-    out = item.text["documents"][0]["doc_id"]
-    assignments.desk_of(store, "top").submit(
-        item.token, JudgeAnswer(kind="preferred", body={"what": "discarded", "document": out})
-    )
-    while (item := claimed(store)) is not None and item.query_id == "q1":
-        assert out not in [document["doc_id"] for document in item.text["documents"]]
-        submitted(store, item)
-    truth = compared(store, "top", "ann", K).truths["q1"]
-    assert truth.bad == (out,)
-    best = sorted((d for q, d in VALUES if q == "q1" and d != out), key=lambda d: -VALUES["q1", d])[:K]
-    assert list(truth.top) == best
 
 
 def test_a_query_that_is_reopened_goes_on_where_it_ended(store):
@@ -223,8 +216,7 @@ def test_a_query_that_is_reopened_goes_on_where_it_ended(store):
 
 def test_what_was_retracted_begins_anew(store):
     """Unlike what was reopened: nothing of the comparisons before counts."""
-    while (item := claimed(store)) is not None:
-        submitted(store, item)
+    compare_rest(store)
     seq = next(event.seq for event in store.events("top") if event.kind == "judged" and event.unit == 1)
     store.retract("top", seq, "boss", "careless")
     before = compared(store, "top", "ann", K)

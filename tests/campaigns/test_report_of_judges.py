@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from dataclasses import asdict
 
@@ -10,7 +11,7 @@ import naive_agreement
 import numpy as np
 import pytest
 from campaign_cases import Case
-from report_cases import NASTY, finished, report_of, wavering
+from report_cases import NASTY, SMALL, finished, report_of, wavering
 
 from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.store import JudgeAnswer
@@ -18,7 +19,7 @@ from activeeval.core.judgments.skip_tests import skipping_of
 
 
 def test_agreement_is_that_of_plain_loops():
-    case = Case(judges_per_item=2)
+    case = Case(**SMALL, judges_per_item=2)
     case.judge("ann", "bob", "cyd", says=lambda judge, item: wavering(case, judge, item))
     found = report_of(case).agreement
     said = {(e.judge, e.query_id, e.doc_id): e.grade for e in case.store.events("week") if e.kind == "judged"}
@@ -45,14 +46,13 @@ def test_what_is_not_defined_is_not_given_as_full_agreement():
     assert found.agreement.alpha.value is None
     assert found.agreement.pairs[0].kappa.value is None
     text = campaign_text(found, ".md")
-    assert "alpha (ordinal) is n/a" in text
-    assert "| n/a | n/a | 100.0% | 100.0% |" in text
-    assert "got one grade only, 1." in text
+    for words in ("alpha (ordinal) is n/a", "| n/a | n/a | 100.0% | 100.0% |", "got one grade only, 1."):
+        assert words in text
     assert found.agreement.n_alike == found.agreement.n_items
 
 
 def test_a_stricter_judge_is_named_in_the_report():
-    case = Case(judges_per_item=2)
+    case = Case(**SMALL, judges_per_item=2)
     case.judge("ann", "bob", says=lambda judge, item: JudgeAnswer(kind="judged", grade=1 if judge == "ann" else 0))
     text = campaign_text(report_of(case), ".md")
     assert "bob grades 1.0 lower than ann (95 % interval 1.0 to 1.0" in text
@@ -62,7 +62,7 @@ def test_a_stricter_judge_is_named_in_the_report():
 def test_one_judge_has_a_histogram_and_no_agreement(plain_report):
     found = plain_report
     assert (found.agreement.alpha, found.agreement.pairs) == (None, [])
-    assert sum(found.agreement.histogram[0].counts) == 48
+    assert sum(found.agreement.histogram[0].counts) == 24
     assert "No item was graded by two judges" in campaign_text(found, ".html")
 
 
@@ -90,16 +90,14 @@ def skipping(case):
 
 
 def test_a_judge_who_skips_relevant_items_is_named_and_others_are_not():
-    case = Case(n=80, budget=200.0, judges_per_item=2)
+    case = Case(n=50, budget=120.0, judges_per_item=2)
     case.judge("ann", "bob", "cyd", says=skipping(case))
     found = report_of(case)
     assert [one.judge for one in found.skipped.judges if one.is_named] == ["bob"]
     put_off = Counter(e.judge for e in case.store.events("week") if e.kind == "deferred")
     assert {one.judge: one.later for one in found.skipped.judges} == {j: put_off[j] for j in ("ann", "bob", "cyd")}
-    text = campaign_text(found, ".html")
-    assert "bob skips relevant items more often than others" in text
-    assert "ann skips relevant" not in text
-    assert "cyd skips relevant" not in text
+    named = re.findall(r"(\w+) skips relevant items more often than others", campaign_text(found, ".html"))
+    assert set(named) == {"bob"}
 
 
 @pytest.mark.parametrize("whole_queries", [False, True])

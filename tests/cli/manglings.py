@@ -104,10 +104,8 @@ def double_rows_without_a_grade(table, rng):
 
 
 def add_columns(table, rng):
-    at, name = (
-        rng.integers(len(table.header) + 1),
-        ("rank", "query id", "Grade 2", "a,b;c", "text\nof it")[rng.integers(5)],
-    )
+    at = rng.integers(len(table.header) + 1)
+    name = ("rank", "query id", "Grade 2", "a,b;c", "text\nof it")[rng.integers(5)]
     if name in table.header:
         return
     table.header.insert(at, name)
@@ -175,19 +173,14 @@ def pack(table, rng):
     table.suffix += ".gz" if table.suffix in (".csv", ".tsv") else ""
 
 
+def named(*functions):
+    return {function.__name__: function for function in functions}
+
+
 HARMLESS = {
-    "rows in another order": reorder_rows,
-    "columns in another order": reorder_columns,
-    "rows doubled": double_rows,
-    "rows doubled without a grade": double_rows_without_a_grade,
-    "columns added": add_columns,
-    "empty rows": add_empty_rows,
-    "headers in capitals": capital_headers,
-    "blanks around headers": blanks_around_headers,
-    "blanks around cells": blanks_around_cells,
-    "grades as numbers": grades_as_numbers,
-    "blocks as numbers": blocks_as_numbers,
-    "notes": fill_notes,
+    **named(reorder_rows, reorder_columns, double_rows, double_rows_without_a_grade, add_columns, add_empty_rows),
+    **named(capital_headers, blanks_around_headers, blanks_around_cells, grades_as_numbers, blocks_as_numbers),
+    **named(fill_notes),
     "no column for the judge": without("judge"),
     "semicolons": separated(";"),
     "tabs": separated("\t"),
@@ -297,22 +290,9 @@ def cut_short(table, rng):
 
 HARMFUL = {
     **{name: change_ids(change) for name, change in ID_CHANGES.items()},
-    "rows lost": drop_rows,
-    "rows doubled with other grades": double_rows_with_other_grades,
-    "another sample": other_samples,
-    "the sample's id changed": sample_changed,
-    "bad grades": bad_grades,
-    "decimal commas": decimal_commas,
-    "bad blocks": bad_blocks,
-    "a total": total_row,
-    "a sum": sum_row,
-    "two headers": second_header,
-    "no header": header_missing,
-    "a title": title_first,
-    "a header renamed": header_renamed,
-    "a cell too many": cell_too_many,
-    "a cell lost": cell_lost,
-    "cut short": cut_short,
+    **named(drop_rows, double_rows_with_other_grades, other_samples, sample_changed, bad_grades, decimal_commas),
+    **named(bad_blocks, total_row, sum_row, second_header, header_missing, title_first, header_renamed),
+    **named(cell_too_many, cell_lost, cut_short),
     "UTF-16": saved(encoding="utf-16"),
     "cp1252": saved(encoding="cp1252"),
     "UTF-16 of the other end": saved(encoding="utf-16-be", mark="\ufeff"),

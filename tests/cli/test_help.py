@@ -47,18 +47,9 @@ def test_help_is_a_page_with_an_example(call, path):
     assert len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= WIDTH
     assert [line for line in lines if line.startswith(f"  activeeval {' '.join(path)}".rstrip())]
-
-
-@every_command
-def test_a_summary_is_a_line(path):
     summary = COMMANDS[path].short_help
     assert 10 < len(summary) <= WIDEST_SUMMARY
     assert not summary.endswith(".")
-
-
-@every_command
-def test_every_option_is_in_a_group(path):
-    assert [option.opts for option in options_of(path) if group_of(option, COMMANDS[path]) is None] == []
 
 
 @every_command
@@ -66,6 +57,7 @@ def test_all_options_are_shown_to_whoever_asks_for_all(call, path):
     shown, whole = call(*path, "--help"), call(*path, "--help-all")
     assert (whole.code, whole.err) == (0, "")
     assert max(map(len, whole.out.splitlines())) <= WIDTH
+    assert [option.opts for option in options_of(path) if group_of(option, COMMANDS[path]) is None] == []
     names = {max(option.opts, key=len): option for option in options_of(path)}
     written = names_in(whole.out)
     assert {name for name, option in names.items() if not written & {*option.opts}} == set()

@@ -128,7 +128,7 @@ def test_any_composition_gives_the_numbers_or_one_line(call, judged_sheet, part)
 def test_a_line_names_the_id_that_a_foreign_one_was(call, judged_sheet, name):
     """One cell changed at a time: the one planned id that the sheet then lacks."""
     n_named = 0
-    for place in range(0, len(judged_sheet[0]().rows), 9):
+    for place in range(0, len(judged_sheet[0]().rows), 18):
         for change in ("zeros in front lost", "shown as a number", "capitals", "cut", "blanks around"):
             table = judged_sheet[0]()
             row = [table.rows[place]]
@@ -139,7 +139,7 @@ def test_a_line_names_the_id_that_a_foreign_one_was(call, judged_sheet, name):
                 n_named += 1
                 planned = before[1:] if re.match("'+[=+@-]", before) else before
                 assert found[1] == repr(planned), (place, change, done)
-    assert n_named > 9
+    assert n_named > 4
 
 
 @pytest.mark.parametrize(

@@ -20,22 +20,26 @@ for line in sys.argv[1:]:
     print(code, *sys.modules, file=sys.stderr)
 """
 COMPILED = {"numba", "scipy", "sklearn", "joblib", "matplotlib", "sqlalchemy.dialects.postgresql"}
+SCIENCE = ("planning", "simulation")
+TABLES = {"polars", "rich", "clarabel"}
 
 
 def test_short_commands_load_little(call, folder):
-    """In a process that runs them one after the other: claiming, a sheet that comes back, a report."""
+    """In a process that runs them one after the other: help, claiming, a sheet that comes back, a score, a report."""
     assert call(*CREATE).code == 0
     token = json.loads(call("campaign", "claim", "week", "--judge", "ann").out)["token"]
     assert call("campaign", "next", "week", "--judge", "bob", "--out", "bob.csv").code == 0
     judge_file("bob.csv")
     commands = {
-        "claim week --judge cy": {*COMPILED, "numpy", "activeeval.sampling.commands.simulate"},
-        f"submit week --token {token} --grade 1": {*COMPILED, "numpy"},
-        "import week bob.csv": COMPILED,
-        "judge week --judge ann --oracle q.qrels --unjudged irrelevant": set(),
-        "report week": {"scipy.stats", "joblib", "sklearn", "activeeval.core.planning", "activeeval.core.simulation"},
+        "--help": {*COMPILED, *TABLES, "numpy", "narwhals"},
+        "campaign claim week --judge cy": {*COMPILED, "numpy", "activeeval.sampling.commands.simulate"},
+        f"campaign submit week --token {token} --grade 1": {*COMPILED, "numpy"},
+        "campaign import week bob.csv": COMPILED,
+        "score q.qrels a.run P@2": {*TABLES, "sklearn", "joblib", "matplotlib"},
+        "campaign judge week --judge ann --oracle q.qrels --unjudged irrelevant": set(),
+        "campaign report week": {"scipy.stats", "joblib", "sklearn", *(f"activeeval.core.{name}" for name in SCIENCE)},
     }
-    command = [sys.executable, "-c", CODE, *(f"campaign {line}" for line in commands)]
+    command = [sys.executable, "-c", CODE, *commands]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     for line, (wrong, heavy) in zip(done.stderr.splitlines(), commands.items(), strict=True):
         code, *modules = line.split()

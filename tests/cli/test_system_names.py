@@ -6,9 +6,10 @@ import re
 import shlex
 
 import pytest
-from cli_cases import RUN, both, files, grade_of, judge_file
+from cli_cases import RUN, both, files, judge_file, write_oracle
 from cli_files import json_rows, write_lines
 
+from activeeval import cli
 from activeeval.sampling.read_samples import read_sample
 
 TWO = (*RUN, "--versus-run", "b.run")
@@ -28,20 +29,6 @@ def is_named(row, names, measure):
     assert measure in row["sentence"]
 
 
-def names_lines(out, names):
-    """Assert that the first lines name both systems: of the lists that are missing, then what was found."""
-    first, second, third = out.splitlines()[:3]
-    assert first == f"1 of 31 queries has no list in {names[0]}: it counts as 0."
-    assert second == f"2 of 31 queries have no list in {names[1]}: they count as 0."
-    assert third.startswith(f"{names[0]} ")
-
-
-@pytest.fixture
-def oracle(folder):
-    pairs = [(f"q{q}", f"d{j}") for q in [*range(1, 41), "X"] for j in range(30)]
-    return write_lines(folder / "all.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in pairs])
-
-
 @pytest.mark.parametrize(("options", "names"), NAMES.values(), ids=NAMES)
 def test_names_go_from_the_sample_to_its_answers(call, options, names):
     assert call("sample", *TWO, *options, *MEASURES, "--budget", "60%", *files("d.csv")).code == 0
@@ -49,11 +36,9 @@ def test_names_go_from_the_sample_to_its_answers(call, options, names):
     assert sample.systems == names
     assert [asked.target.name for asked in sample.made_for] == ["DCG@5", "ndcg_cut_5"]
     judge_file("d.csv")
-    done = call("estimate", *both("d.csv"), "-o", "jsonl")
-    for row, measure in zip(done.rows, ("DCG@5", "ndcg_cut_5"), strict=True):
+    for row, measure in zip(call("estimate", *both("d.csv"), "-o", "jsonl").rows, MEASURES[1::2], strict=True):
         is_named(row, names, measure)
         assert row["definition"] == {"DCG@5": "DCG(dcg='exp-log2')@5"}.get(measure, "nDCG(dcg='log2')@5")
-    names_lines(call("estimate", *both("d.csv")).out, names)
     assert call("top-up", "d.csv.sample.npz", "--budget", "10%", *files("e.csv")).code == 0
     assert read_sample("e.csv.sample.npz")[0].systems == names
 
@@ -65,21 +50,18 @@ def test_names_of_a_sample_are_those_of_the_gate(call):
     given = ("--sample", "d.csv.sample.npz", "--sheet", "d.csv", "-o", "jsonl")
     forth, back = (json_rows(call("compare", *runs, *given).out) for runs in (("b.run", "a.run"), ("a.run", "b.run")))
     for rows, of in ((forth, names), (back, names[::-1])):
-        for row, measure in zip(rows, ("DCG@5", "ndcg_cut_5"), strict=True):
+        for row, measure in zip(rows, MEASURES[1::2], strict=True):
             is_named(row, of, measure)
     assert [row["value"] for row in forth] == [-row["value"] for row in back]
 
 
-def test_names_go_into_a_campaign(call, oracle):
+def test_names_go_into_a_campaign(call, folder):
     options, names = NAMES["by name"]
     made = call("campaign", "create", "w", *TWO, *options, *MEASURES, "--budget", "60%", "--seed", 3)
     assert made.code == 0, made.err
-    assert call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle).code == 0
-    for row, measure in zip(
-        call("campaign", "estimate", "w", "-o", "jsonl").rows, ("DCG@5", "ndcg_cut_5"), strict=True
-    ):
+    assert call("campaign", "judge", "w", "--judge", "ann", "--oracle", write_oracle(folder)).code == 0
+    for row, measure in zip(call("campaign", "estimate", "w", "-o", "jsonl").rows, MEASURES[1::2], strict=True):
         is_named(row, names, measure)
-    names_lines(call("campaign", "estimate", "w").out, names)
 
 
 def test_names_may_be_told_to_what_has_no_sample(call):
@@ -89,12 +71,6 @@ def test_names_may_be_told_to_what_has_no_sample(call):
     (row,) = call("score", "q.qrels", "a.run", "DCG@5", "--versus", "b.run", *options, "-o", "jsonl").rows
     assert (row["run"], row["versus"], row["measure"]) == (*names, "DCG@5")
     assert row["sentence"].startswith(f"{names[0]} and {names[1]} ")
-
-
-def test_a_name_for_each_system(call):
-    done = call("sample", *TWO, "--name", "new", "--budget", 60, *files("d.csv"))
-    assert done.code != 0
-    assert "--name" in done.err
 
 
 USUAL = {
@@ -123,8 +99,6 @@ LONG = {"long": "bm25-k1=0.9-b=0.4-rm3-fb=10-docs-stemmed-v7.run", "longer": "sp
 @pytest.fixture(scope="module")
 def _judged(made_files, tmp_path_factory):
     """Return the files of a folder in which everything is drawn and judged, once for all calls."""
-    from activeeval import cli
-
     folder = tmp_path_factory.mktemp("judged")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -133,8 +107,7 @@ def _judged(made_files, tmp_path_factory):
             (folder / name).write_bytes(content)
         for name, source in zip(LONG.values(), ("a.run", "b.run"), strict=True):
             (folder / name).write_text((folder / source).read_text().replace(" d1 ", " d2x "))
-        pairs = [(f"q{q}", f"d{j}") for q in [*range(1, 41), "X"] for j in range(30)]
-        write_lines(folder / "all.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in pairs])
+        write_oracle(folder)
         write_lines(folder / "s.txt", [f"q{q} {'odd' if q % 2 else 'even'}" for q in range(1, 31)])
 
         def call(line):
@@ -144,9 +117,8 @@ def _judged(made_files, tmp_path_factory):
         two = "--run a.run --versus-run b.run --max-grade 3 --measure DCG@5 --measure nDCG@5"
         call(f"sample {two} --budget 80% {sheet.format('d')}")
         call(f"sample {two} --budget 60% {sheet.format('early')}")
-        call(
-            f"sample --run {LONG['long']} --versus-run {LONG['longer']} --max-grade 3 --budget 60% {sheet.format('l')}"
-        )
+        long = f"--run {LONG['long']} --versus-run {LONG['longer']}"
+        call(f"sample {long} --max-grade 3 --budget 60% {sheet.format('l')}")
         many = f"--run a.run --run b.run --run {LONG['long']} --run {LONG['longer']} --max-grade 3"
         call(f"sample {many} --question difference --question run --budget 60% {sheet.format('m')}")
         for name, upto in (("d", 99), ("l", 99), ("m", 99), ("early", 2)):
@@ -159,8 +131,6 @@ def _judged(made_files, tmp_path_factory):
 @pytest.fixture
 def show(_judged, folder, capsys):
     """Return a function from a line to what it prints, unwrapped lines as they are, in the folder of what is judged."""
-    from activeeval import cli
-
     for name, content in _judged.items():
         (folder / name).write_bytes(content)
     capsys.readouterr()
@@ -187,10 +157,8 @@ def test_the_first_lines_name_both_runs_and_the_measure(show, name):
     code, out, err = show(USUAL[name])
     assert (code, err if code == 1 else "") == (11 if USUAL[name].startswith("compare") else 0, "")
     *missing, first = list(filter(None, out.splitlines()))[:3]
-    assert [re.search(r"no list in (\S+): (it counts|they count) as 0\.$", line)[1] for line in missing] == [
-        "a.run",
-        "b.run",
-    ]
+    named = [re.search(r"no list in (\S+): (it counts|they count) as 0\.$", line)[1] for line in missing]
+    assert named == ["a.run", "b.run"]
     assert first.startswith("a.run ")
     assert "b.run" in first
     assert "DCG@5 " in first

@@ -3,61 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import threading
 import time
 
 import pytest
-from cli_cases import LETOR
 from patience import until
 
 from activeeval.cli import waiting as module
 from activeeval.cli.waiting import FIRST_USE, keep_told, progress, settle, tell
 from activeeval.core.kernels.first_use import WATCHERS, say_first_use
-
-CALL = """
-import sys
-from activeeval.cli import run, waiting
-waiting._PATIENCE = 0.0
-sys.exit(run(sys.argv[1:]))
-"""
-
-
-def at_a_terminal(*arguments):
-    """Return exit code, stdout, and what a terminal on stderr was sent, with no patience at all."""
-    ours, theirs = os.openpty()
-    command = [sys.executable, "-c", CALL, *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"})
-    os.close(theirs)
-    sent = []
-
-    def listen():
-        try:
-            while part := os.read(ours, 65536):
-                sent.append(part)
-        except OSError:  # the other end is closed
-            pass
-
-    listener = threading.Thread(target=listen)
-    listener.start()
-    out = process.communicate()[0]
-    listener.join()
-    os.close(ours)
-    return process.returncode, out.decode(), b"".join(sent).decode()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no terminals of its own")
-def test_a_terminal_is_told_and_stdout_stays_the_same(folder, call):
-    arguments = ("calibration", *LETOR, "--measure", "DCG@3", "-o", "jsonl")
-    code, out, shown = at_a_terminal(*arguments)
-    there = call(*arguments)
-    assert (code, out) == (there.code, there.out), shown
-    assert out
-    assert "comparing the model with labels" in shown
-    assert "holding" not in there.err
-    assert at_a_terminal("--quiet", *arguments) == (0, out, "")
 
 
 class Terminal:
@@ -111,16 +64,18 @@ def test_steps_are_told_and_counted_until_the_answer(monkeypatch):
         settle()
         before = terminal.sent
         tell("nobody reads this")
-        time.sleep(0.3)
+        time.sleep(0.2)
         assert terminal.sent == before
     assert "nobody" not in terminal.sent
 
 
-def test_short_work_shows_nothing(monkeypatch):
-    terminal = a_terminal(monkeypatch, patience=60.0)
+@pytest.mark.parametrize("place", [a_terminal, a_file])
+def test_short_work_shows_nothing(monkeypatch, place):
+    sent = place(monkeypatch, 60.0)
     with keep_told(quiet=False):
         tell("reading")
-    assert terminal.sent == ""
+    assert sent.sent == ""
+    assert not module._LINES
 
 
 def broken(terminal):
@@ -148,16 +103,8 @@ def test_without_a_terminal_a_line_is_written_again_and_again(monkeypatch):
         assert shown_soon(written, "reading, 0 s so far\nactiveeval: reading, 0 s so far\n")
         settle()
         before = written.sent
-        time.sleep(0.3)
+        time.sleep(0.2)
         assert written.sent == before
-
-
-def test_without_a_terminal_short_work_writes_nothing(monkeypatch):
-    written = a_file(monkeypatch, every=60.0)
-    with keep_told(quiet=False):
-        tell("reading")
-    assert written.sent == ""
-    assert not module._LINES
 
 
 @pytest.mark.parametrize("how", [{"quiet": True}, {"quiet": False, "is_all": False}])

@@ -37,10 +37,8 @@ def test_no_table_has_the_sign_of_a_0(value, places):
 @settings(max_examples=200)
 @given(VALUES, st.floats(0, 50), st.floats(0, 50), st.sampled_from(["", "old"]), st.sampled_from([0.0, 0.01, 2.0]))
 def test_no_sentence_has_the_sign_of_a_0(value, below, above, versus, margin):
-    numbers = {"value": value, "low": value - below, "high": value + above}
-    finding = Answer(
-        system="new", versus=versus, measure="P@1", **numbers, n_queries=9, n_items=9, margin=margin, p_value=0.5
-    )
+    numbers = {"value": value, "low": value - below, "high": value + above, "n_queries": 9, "n_items": 9}
+    finding = Answer(system="new", versus=versus, measure="P@1", **numbers, margin=margin, p_value=0.5)
     for text in (sentence(finding), figures(finding), *map(str, table_of([finding])[0].values())):
         assert not SIGNED_ZERO.search(text)
 
@@ -58,17 +56,10 @@ def test_a_value_inside_0_and_1_is_shown_as_neither(value, half_width):
     assert float(text) > 0 or value < half_width / 100
 
 
-@pytest.mark.parametrize(
-    ("noun", "plural"),
-    [
-        ("item", "items"),
-        ("judged query", "judged queries"),
-        ("day", "days"),
-        ("batch", "batches"),
-        ("box", "boxes"),
-        ("more judgment", "more judgments"),
-    ],
-)
+PLURALS = {"item": "items", "judged query": "judged queries", "day": "days", "batch": "batches", "box": "boxes"}
+
+
+@pytest.mark.parametrize(("noun", "plural"), [*PLURALS.items(), ("more judgment", "more judgments")])
 def test_a_noun_has_the_plural_of_its_count(noun, plural):
     assert [counted(n, noun) for n in (0, 1, 2, 1040)] == [f"0 {plural}", f"1 {noun}", f"2 {plural}", f"1,040 {plural}"]
     assert counted(1.5, noun) == f"1.5 {plural}"

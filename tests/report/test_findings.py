@@ -9,17 +9,8 @@ import pytest
 from each_once import each_once
 
 from activeeval.core.answers import Answer, MoreNeeded, about
-from activeeval.report.answer_sentences import (
-    WIDTH,
-    contest_sentence,
-    figures,
-    fitting,
-    headline,
-    sentence,
-    short_name,
-    some_names,
-    table_of,
-)
+from activeeval.report import answer_sentences
+from activeeval.report.answer_sentences import WIDTH, figures, fitting, headline, sentence, short_name, table_of
 from activeeval.report.rendering import render
 
 PAIR = Answer(
@@ -112,9 +103,8 @@ def test_values_that_are_all_the_same_are_not_called_known():
 
 def test_one_query_is_not_counted_as_all():
     alone = replace(PAIR, value=0.0, low=0.0, high=0.0, n_queries=1)
-    assert sentence(replace(alone, same_lists=True)) == (
-        "new.run and old.run have the same lists in the one query: DCG@10."
-    )
+    alike = "new.run and old.run have the same lists in the one query: DCG@10."
+    assert sentence(replace(alone, same_lists=True)) == alike
     assert figures(replace(alone, versus="", is_constant=True)) == "0.00 (the same in the one query)"
 
 
@@ -133,13 +123,14 @@ def test_a_column_that_says_the_same_of_all_is_left_out():
 
 def test_long_names_lose_their_middle():
     for longest in (28, 21, 15, 11, 8):
-        cut = short_name(LONG[0], longest)
-        assert len(cut) == longest
-        start, end = cut.split("…")
-        assert LONG[0].startswith(start)
-        assert LONG[0].endswith(end)
+        start, end = short_name(LONG[0], longest).split("…")
+        assert len(start) + 1 + len(end) == longest
+        assert (LONG[0].startswith(start), LONG[0].endswith(end)) == (True, True)
     assert short_name("a.run") == "a.run"
-    assert some_names(LONG * 2) == f"{short_name(LONG[0])}, {short_name(LONG[1])}, {short_name(LONG[0])} and 1 more"
+    assert (
+        answer_sentences.some_names(LONG * 2)
+        == f"{short_name(LONG[0])}, {short_name(LONG[1])}, {short_name(LONG[0])} and 1 more"
+    )
 
 
 @each_once(
@@ -149,9 +140,7 @@ def test_long_names_lose_their_middle():
     ("n_rows", [1, 3]),
 )
 def test_a_table_of_the_longest_names_stays_within_a_hundred_columns(segment, measure, n_rows, width, at_the_end):
-    finding = replace(
-        PAIR, system=LONG[0], versus=LONG[1], measure=measure, p_value=0.039, half_width_at_end=at_the_end
-    )
+    finding = replace(PAIR, system=LONG[0], versus=LONG[1], measure=measure, half_width_at_end=at_the_end)
     numbers = [{"n_queries": 1500 + k, "n_items": 12000 + k, "p_value": k / 10} for k in range(n_rows)]
     rows = [replace(finding, segment=segment and f"{segment} {k}", **more) for k, more in enumerate(numbers)]
     text = render(table_of(rows, width=width), "text")
@@ -189,7 +178,7 @@ def test_segments_are_counted():
 
 
 def test_of_several_systems_the_best_is_named():
-    assert contest_sentence("P@5", ["a", "b"], 3, 1, 3) == (
+    assert answer_sentences.contest_sentence("P@5", ["a", "b"], 3, 1, 3) == (
         "Which of 3 is the best by P@5 is open between a, b; 1 of 3 pairs is decided, with simultaneous intervals."
     )
 

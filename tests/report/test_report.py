@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
-from html.parser import HTMLParser
+import re
 
 import numpy as np
 import pytest
@@ -12,19 +13,8 @@ from naive import pool_of, random_probs, rankings_of
 
 from activeeval import DCG, METHODS, Figure, InputError, Target
 from activeeval.core.simulation import Summary
-from activeeval.report.pages import (
-    Chart,
-    Charts,
-    Heading,
-    Lines,
-    NextStep,
-    Paragraph,
-    Section,
-    SideBySide,
-    Table,
-    html_page,
-    markdown_page,
-)
+from activeeval.report import pages
+from activeeval.report.pages import Table, html_page, markdown_page
 from activeeval.report.pictures import line_style, plot_design, plot_errors
 from activeeval.report.rendering import FORMATS, format_cell, render
 from activeeval.report.rows import design_columns
@@ -34,42 +24,22 @@ from benchmarks.paper.pictures import STYLES
 
 def summary(**fields):
     """Return one method at one budget with figures of its own."""
-    given = {
-        "method": "items",
-        "interval": "t",
-        "scope": "pool",
-        "budget": 20.0,
-        "repetitions": 100,
-        "truth": 1.5,
-        "rmse": Figure(0.12345, 0.001),
-        "mae": Figure(0.1, 0.001),
-        "bias": Figure(-0.01, 0.002),
-        "coverage": Figure(0.951, 0.01),
-        "width": Figure(0.5, 0.01),
-        "undetermined": Figure(0.0, 0.0),
-        "coverage_so_far": Figure(0.94, 0.02),
-        "less_spread": Figure(0.02, 0.01),
-        "queries": Figure(17.26, 0.1),
-        "items": Figure(55.5, 0.3),
-        "spent": Figure(19.94, 0.01),
-        "spent_sd": 0.02,
-        "spent_max": 20.0,
-        "degrees_of_freedom": 12.0,
-        "efficiency": Figure(4.567, 0.25),
-        "limit": Figure(5.432, 0.3),
-        "labels_saved": Figure(0.7512, 0.02),
-        "labels_saved_above": None,
-        "selection_error": None,
-    }
+    given = {"method": "items", "interval": "t", "scope": "pool", "budget": 20.0, "repetitions": 100, "truth": 1.5}
+    errors = {"rmse": (0.12345, 0.001), "mae": (0.1, 0.001), "bias": (-0.01, 0.002), "coverage": (0.951, 0.01)}
+    errors |= {"width": (0.5, 0.01), "undetermined": (0.0, 0.0), "coverage_so_far": (0.94, 0.02)}
+    errors |= {"less_spread": (0.02, 0.01), "queries": (17.26, 0.1), "items": (55.5, 0.3), "spent": (19.94, 0.01)}
+    errors |= {"efficiency": (4.567, 0.25), "limit": (5.432, 0.3), "labels_saved": (0.7512, 0.02)}
+    given |= {name: Figure(*figure) for name, figure in errors.items()}
+    given |= {"spent_sd": 0.02, "spent_max": 20.0, "degrees_of_freedom": 12.0}
+    given |= dict.fromkeys(("labels_saved_above", "selection_error"))
     return Summary(**(given | fields))
 
 
 def test_intervals_are_too_short_three_standard_errors_below_their_level():
     """Of 400 repetitions .95 − 3 sqrt(.95 · .05 / 400) = .9173; of 10,000 .9435."""
-    for repetitions, coverage, is_short in ((400, 0.9175, False), (400, 0.915, True), (10_000, 0.942, True)):
-        found = summary(repetitions=repetitions, coverage=Figure(coverage, 0.01))
-        assert found.is_too_short == is_short
-    assert not summary(repetitions=10_000, coverage=Figure(0.966, 0.002)).is_too_short
+    cases = ((400, 0.9175, False), (400, 0.915, True), (10_000, 0.942, True), (10_000, 0.966, False))
+    for repetitions, coverage, is_short in cases:
+        assert summary(repetitions=repetitions, coverage=Figure(coverage, 0.01)).is_too_short == is_short
 
 
 # Rows
@@ -86,21 +56,8 @@ def test_a_summary_is_a_row_with_the_measure_first():
 
 def test_rows_for_reading_name_what_matters_and_leave_out_what_is_not_there():
     (row,) = plain_rows([summary()])
-    assert row == {
-        "method": "items",
-        "budget": "20",
-        "rmse": "0.1235",
-        "bias": "−0.0100",
-        "coverage": "0.951",
-        "width": "0.500",
-        "queries": "17.3",
-        "items": "56",
-        "spent": "19.9",
-        "spent_max": "20.0",
-        "efficiency": "4.57 (0.25)",
-        "limit": "5.43",
-        "labels saved": "75%",
-    }
+    assert list(row)[:3] == ["method", "budget", "rmse"]
+    assert " ".join(row.values()) == "items 20 0.1235 −0.0100 0.951 0.500 17.3 56 19.9 20.0 4.57 (0.25) 5.43 75%"
     changes = {"undetermined": Figure(0.125, 0.03), "interval": "group-sequential", "labels_saved": None}
     (row,) = plain_rows([summary(**changes, selection_error=Figure(0.031, 0.002))])
     assert row["coverage"] == "0.951 (12.5% no spread)"
@@ -116,9 +73,7 @@ def test_brief_rows_fit_a_page_and_say_what_they_leave_out():
     assert max(map(len, render(shown, "text").splitlines())) <= 80
     assert left_out[:2] == ["items", "limit"]
     assert fitted(rows[1:], 200) == (rows[1:], [])
-    assert no_spread([wide]) == (
-        "* samples without a spread, whose intervals mean nothing: 12.5% of items_population at 20."
-    )
+    assert no_spread([wide]).endswith("intervals mean nothing: 12.5% of items_population at 20.")
     assert no_spread([summary(undetermined=Figure(0.0, 0.0))]) == ""
 
 
@@ -201,11 +156,7 @@ ROWS = [{"name": "a_b", "value": 1.23456, "n": 3}, {"name": "c|d\te", "value": m
 
 def test_a_table_for_people():
     lines = render(ROWS, "text").splitlines()
-    assert [line.split() for line in lines] == [
-        ["name", "value", "n", "more"],
-        ["a_b", "1.2346", "3"],
-        ["c|d", "e", "inf"],
-    ]
+    assert [" ".join(line.split()) for line in lines] == ["name value n more", "a_b 1.2346 3", "c|d e inf"]
     assert lines[0].index("value") + len("value") == lines[1].index("1.2346") + 6  # numbers stand to the right
 
 
@@ -213,10 +164,7 @@ def test_a_table_for_people():
     ("form", "expected"),
     [
         ("tsv", "name\tvalue\tn\tmore\na_b\t1.23456\t3\t\nc|d e\tinf\t\t"),
-        (
-            "md",
-            "| name | value | n | more |\n| --- | --- | --- | --- |\n| a_b | 1.2346 | 3 |  |\n| c\\|d\te | inf |  |  |",
-        ),
+        ("md", f"| name | value | n | more |\n{'| --- ' * 4}|\n| a_b | 1.2346 | 3 |  |\n| c\\|d\te | inf |  |  |"),
     ],
 )
 def test_tables_for_programs(form, expected):
@@ -230,9 +178,8 @@ def test_lines_of_json_keep_all_digits_and_leave_out_what_is_infinite():
 
 def test_latex_escapes_and_unknown_formats_are_refused():
     text = render(ROWS, "latex")
-    assert text.startswith(
-        "\\begin{tabular}{llll}\n  name & value & n & more \\\\\n  \\hline\n  a\\_b & 1.2346 & 3 &  \\\\"
-    )
+    head = "\\begin{tabular}{llll}\n  name & value & n & more \\\\\n  \\hline\n  a\\_b & 1.2346 & 3 &  \\\\"
+    assert text.startswith(head)
     assert set(FORMATS) == {"text", "jsonl", "tsv", "md", "latex"}
     with pytest.raises(InputError, match="unknown format 'html'; known: text, jsonl, tsv, md, latex"):
         render(ROWS, "html")
@@ -281,14 +228,20 @@ def test_a_panel_has_six_lines_at_most_and_one_legend(tmp_path, monkeypatch):
 
 def test_pages_escape_what_they_show_and_keep_pictures():
     hostile = "<script>alert('{{ 7 * 7 }}')</script> & \"so on\"\x1b[2J\u202e"
-    charts = Charts([Chart('<svg id="a"></svg>', hostile)])
-    blocks = [Heading(hostile), Paragraph(hostile), Lines([hostile]), Table([hostile, "n"], [[hostile, "1.5"]])]
-    blocks += [NextStep(hostile, hostile, "so"), SideBySide([Paragraph(hostile, is_headline=True)], charts)]
-    page = html_page(hostile, [Section(hostile, hostile, blocks)])
+    charts = pages.Charts([pages.Chart('<svg id="a"></svg>', hostile)])
+    blocks = [
+        pages.Heading(hostile),
+        pages.Paragraph(hostile),
+        pages.Lines([hostile]),
+        Table([hostile, "n"], [[hostile, "1.5"]]),
+    ]
+    blocks += [
+        pages.NextStep(hostile, hostile, "so"),
+        pages.SideBySide([pages.Paragraph(hostile, is_headline=True)], charts),
+    ]
+    page = html_page(hostile, [pages.Section(hostile, hostile, blocks)])
     shown = r"<script>alert('{{ 7 * 7 }}')</script> & " + r'"so on"\x1b[2J\u202e'
-    parser = _Texts()
-    parser.feed(page)
-    assert parser.texts.count(shown) == 13
+    assert [html.unescape(text) for text in re.findall(">([^<]*)<", page)].count(shown) == 13
     assert "<script" not in page
     assert '<svg id="a"></svg>' in page
     assert '<td class="number">1.5</td>' in page
@@ -304,14 +257,3 @@ def test_a_table_shows_ten_rows_before_all():
     assert "<td>r10</td>" not in shown
     assert folded.count("<td>r11</td>") == 2
     assert markdown_page("A page", [Table(["row", "n"], rows)]).count("| r") == 13
-
-
-class _Texts(HTMLParser):
-    """What a reader of a page sees."""
-
-    def __init__(self):
-        super().__init__()
-        self.texts = []
-
-    def handle_data(self, data):
-        self.texts.append(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from browsers import chromium_with
@@ -38,19 +39,18 @@ def come_in(browser, link, **options):
     return browser.post(link, headers={"Origin": link.partition("/come-in/")[0]}, **options)
 
 
-class Site:
-    """A served campaign of 24 queries with four items each, of which the budget of 48 pays for some."""
+class Served:
+    """A campaign of a store behind the application, and people and programs in front of it."""
 
-    def __init__(self, door=None, guidelines="# Go by this", texts=texts_for, **case):
-        self.case = Case(texts=texts, **case)
-        self.store = self.case.store
-        self.desk = page_desk(self.store, "week", {2: "Spot on"})
-        kept = None
-        if guidelines:
-            kept = Guidelines(html=safe_markdown(guidelines), version=self.store.keep_guidelines(guidelines))
+    def __init__(self, store, name, door=None, desk=None, **beside):
+        self.store = store
         door = door or ServerSettings(host="127.0.0.1", port=8347)
-        self.served = ServedCampaign(store=self.store, desk=self.desk, door=door, guidelines=kept)
-        self.app = make_app(self.served)
+        self.change(ServedCampaign(store=store, desk=desk or page_desk(store, name, {}), door=door, **beside))
+
+    def change(self, served=None, **changes):
+        """Serve the campaign otherwise from now on."""
+        self.served = replace(served or self.served, **changes)
+        self.app, self.desk, self.name = make_app(self.served), self.served.desk, self.served.name
 
     def browser(self, **options):
         """Return a browser that nobody has come in with; it sends where its forms come from."""
@@ -59,34 +59,42 @@ class Site:
     def at(self, name="ann", role="judge"):
         """Return the browser of somebody who came in."""
         browser = self.browser()
-        assert come_in(browser, invited(self.served, role, name)).status_code == 200
+        assert come_in(browser, invited(self.served, role, name), follow_redirects=False).status_code == 303
         return browser
 
-    def program(self, name="ann"):
-        """Return a client with a judge's token."""
-        token = self.store.access("week").issue("token", "judge", name)
-        return TestClient(self.app, base_url=BASE, headers={"Authorization": f"Bearer {token}"})
+    def program(self, name="ann", scope="all"):
+        """Return a client with a token."""
+        client = self.browser()
+        token = self.store.access(self.name).issue("token", "judge", name, scope)
+        client.headers["Authorization"] = f"Bearer {token}"
+        return client
+
+    def events(self, *kinds):
+        return [event for event in self.store.events(self.name) if event.kind in kinds]
 
     @property
     def judged(self):
         """Every event of a grade."""
-        return [event for event in self.store.events("week") if event.kind == "judged"]
+        return self.events("judged")
 
 
-class Plain:
+class Site(Served):
+    """A served campaign of 12 queries with four items each, of which the budget pays for half."""
+
+    def __init__(self, door=None, guidelines="# Go by this", texts=texts_for, **case):
+        self.case = Case(**{"n": 12, "budget": 24.0, "texts": texts} | case)
+        store, kept = self.case.store, None
+        if guidelines:
+            kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
+        super().__init__(store, "week", door, page_desk(store, "week", {2: "Spot on"}), guidelines=kept)
+
+
+class Plain(Served):
     """A campaign of units that a test names, in a store that it opens."""
 
     def __init__(self, store, units=None, door=None, **options):
-        self.store = store
         make_campaign(store, units, **options)
-        door = door or ServerSettings(host="127.0.0.1", port=8347)
-        self.served = ServedCampaign(store=store, desk=page_desk(store, "night", {}), door=door)
-        self.app = make_app(self.served)
-
-    def at(self, name="ann", role="judge"):
-        browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
-        come_in(browser, invited(self.served, role, name), follow_redirects=False)
-        return browser
+        super().__init__(store, "night", door)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -149,6 +157,14 @@ def live():
         yield made
 
 
+def says(response, status, *texts):
+    """Check the status of an answer and what stands in it; return the answer."""
+    assert response.status_code == status, response.text
+    for text in texts:
+        assert text in response.text
+    return response
+
+
 def item_of(page):
     """Return query, document and token of the item that a page shows."""
     text = page.text if hasattr(page, "text") else page
@@ -156,6 +172,14 @@ def item_of(page):
     ids = {name: re.search(f'{attribute}="([^"]*)"', text)[1] for name, attribute in names.items()}
     token = re.search(r'name="token" value="([^"]*)"', text)
     return ids["query"], ids["doc"], token and token[1]
+
+
+def to_the_end(browser, grade=1):
+    """Answer until nothing is left; return each page."""
+    pages = [browser.get("/judge")]
+    while "data-doc-id" in pages[-1].text:
+        pages.append(answer(browser, pages[-1], grade))
+    return pages
 
 
 def answer(browser, page, grade=1, **fields):

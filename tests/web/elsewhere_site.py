@@ -7,7 +7,6 @@ import hashlib
 import json
 import threading
 import time
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -18,7 +17,6 @@ from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 from web.conftest import Site
 
-from activeeval.web.app import make_app
 from activeeval.web.oidc import Oidc
 from activeeval.web.provider import Provider
 
@@ -121,8 +119,7 @@ class AtSite(Site):
 
     def __init__(self, elsewhere, door=None, **options):
         super().__init__(door=door)
-        self.served = replace(self.served, provider=Provider(known_at(elsewhere, **options)))
-        self.app = make_app(self.served)
+        self.change(provider=Provider(known_at(elsewhere, **options)))
 
 
 def went(site, browser):

@@ -7,9 +7,8 @@ import sqlite3
 
 import pytest
 from campaign_cases import Clock
-from web.conftest import SECOND, Plain, answer, item_of
+from web.conftest import SECOND, Plain, answer, item_of, to_the_end
 
-from activeeval.campaigns.create_and_grow import redraw
 from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
 
 PART = {"HX-Request": "true"}
@@ -47,9 +46,7 @@ def test_one_grade_is_one_button():
     page = browser.get("/judge")
     assert page.text.count('name="grade"') == 1
     assert answer(browser, page, 0).status_code == 200
-    assert (
-        browser.post("/judge/answer", data={"token": item_of(browser.get("/judge"))[2], "grade": 1}).status_code == 422
-    )
+    assert answer(browser, browser.get("/judge"), 1).status_code == 422
 
 
 def test_a_top_up_in_the_middle_takes_nothing_from_whoever_judges(site):
@@ -74,14 +71,8 @@ def test_clocks_that_run_backwards_lose_no_answer(site):
 
 def test_a_grade_that_a_later_round_was_drawn_with_is_corrected_and_the_lead_is_told(site):
     ann, lead = site.at(), site.at("zoe", "lead")
-    page = ann.get("/judge")
-    while "data-doc-id" in page.text:
-        page = answer(ann, page, 1)
-    pool, labels = site.case.pool, [-1] * site.case.pool.n_items
-    ids = list(zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True))
-    for event in site.judged:
-        labels[ids.index((event.query_id, event.doc_id))] = event.grade
-    redraw(site.store, "week", site.case.drawn(60.0, labels))
+    to_the_end(ann)
+    site.case.redraw(60.0)
     assert "a later round was drawn" not in lead.get("/lead").text
     seq = site.judged[0].seq
     ann.post(f"/judge/answers/{seq}", data={"grade": "2"})

@@ -15,8 +15,7 @@ import pytest
 from patience import PATIENCE_S
 from web.test_serving import ask, come_in, folder, serving  # noqa: F401
 
-from activeeval.web.middleware import HEADERS
-
+pytestmark = pytest.mark.slow  # a process; what it does is asked of test_connections and test_shield
 MEGABYTE = 1 << 20
 MOST_BYTES = 50 * MEGABYTE
 FORM, JSON = b"application/x-www-form-urlencoded", b"application/json"
@@ -63,33 +62,6 @@ def refused(port, path, credentials, name):
         line.settimeout(PATIENCE_S)
         answer = line.recv(4096)
     return int(answer.split(b" ", 2)[1])
-
-
-@pytest.mark.parametrize(
-    "sent", [b"nothing\r\n\r\n", b"GET / HTTP/1.1\r\nHost : x\r\n\r\n", b"\x16\x03\x01\x00\r\n\r\n"]
-)
-def test_what_is_no_http_is_refused_with_the_headers_of_all_answers(at_door, sent):
-    _, port, _ = at_door
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as line:
-        line.sendall(sent)
-        head = line.recv(8192).decode().partition("\r\n\r\n")[0].split("\r\n")
-    assert head[0] == "HTTP/1.1 400 Bad Request"
-    assert {f"{name}: {value}" for name, value in HEADERS.items()} <= set(head)
-
-
-@pytest.mark.slow  # seconds of waiting
-def test_whoever_goes_on_sending_is_cut_off(at_door):
-    _, port, _ = at_door
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as line:
-        head = f"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
-        line.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
-        began, is_cut = time.monotonic(), False
-        while not is_cut and time.monotonic() < began + PATIENCE_S:
-            try:
-                line.sendall(b"1\r\nx\r\n" * 10_000)
-            except OSError:
-                is_cut = True
-    assert is_cut
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read where Linux tells it")

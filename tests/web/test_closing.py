@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from web.conftest import answer, item_of
+from web.conftest import answer, item_of, says
 
 from activeeval.campaigns.close_and_reopen import close, reopen
 from activeeval.core.errors import StateError
@@ -17,8 +17,7 @@ def test_a_lead_closes_and_opens(site):
     assert "Open the campaign again" in lead.get("/lead/log").text
     assert "This campaign is closed" in site.at("cy").get("/judge").text
     after = answer(ann, page)
-    assert after.status_code == 200
-    assert "This campaign is closed" in after.text
+    says(after, 200, "This campaign is closed")
     assert len(site.judged) == 2
     assert site.program("dora").post("/api/campaigns/week/claim", json={}).json() == {}
     assert lead.post("/lead/close").status_code == 409

@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from campaigns.test_comparing import BEST, SIZES, VALUES, Clock, K, unit_of
-from starlette.testclient import TestClient
-from web.conftest import BASE, come_in
+from web.conftest import Served
 
 from activeeval.campaigns.control_items import Controls, controlled
 from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.store import CampaignRow, SampleRow, open_store
 from activeeval.campaigns.top_k_judging import compared
 from activeeval.core.judgments.state import State
-from activeeval.web.app import make_app
-from activeeval.web.people import invited
-from activeeval.web.settings import ServedCampaign, ServerSettings
 
 PART = {"HX-Request": "true"}
 
 
-class Compares:
+class Compares(Served):
     """Three queries of five, one and four documents, of which the two best are looked for."""
 
     def __init__(self, door=None):
         self.clock = Clock()
-        self.store = open_store("sqlite://", create=True, clock=self.clock)
+        store = open_store("sqlite://", create=True, clock=self.clock)
         units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
-        self.store.create(
-            CampaignRow(name="top", config={"top_k": K}), SampleRow(version=1, digest="", payload=b""), units
-        )
-        desk = page_desk(self.store, "top", {})
-        self.served = ServedCampaign(
-            store=self.store, desk=desk, door=door or ServerSettings(host="127.0.0.1", port=8347)
-        )
-        self.app = make_app(self.served)
-
-    def at(self, name="ann"):
-        browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
-        assert come_in(browser, invited(self.served, "judge", name)).status_code == 200
-        return browser
+        sample = SampleRow(version=1, digest="", payload=b"")
+        store.create(CampaignRow(name="top", config={"top_k": K}), sample, units)
+        super().__init__(store, "top", door)
 
     @property
     def preferred(self):
-        return [event for event in self.store.events("top") if event.kind == "preferred"]
+        return self.events("preferred")
 
 
 @pytest.fixture
@@ -124,8 +109,7 @@ def test_much_better_is_kept_with_a_note(pairs):
     browser.post("/judge/answer", data={"token": token, "much": docs[0], "note": "by far"})
     body = pairs.preferred[0].body
     assert (body["preferred"], body["strength"], body["note"]) == (docs[0], 2, "by far")
-    program = pairs.store.access("top").issue("token", "judge", "bob")
-    bob = TestClient(pairs.app, base_url=BASE, headers={"Authorization": f"Bearer {program}"})
+    bob = pairs.program("bob")
     item = bob.post("/api/campaigns/top/claim", json={}).json()
     doc = item["text"]["documents"][0]["doc_id"]
     says = {"token": item["token"], "preferred": doc, "strength": 3}
@@ -135,22 +119,22 @@ def test_much_better_is_kept_with_a_note(pairs):
 
 
 def mix_in(pairs):
-    pairs.served = replace(pairs.served, desk=page_desk(pairs.store, "top", {}, Controls(rate=0.5)))
-    pairs.app = make_app(pairs.served)
+    """Have every second pair come again."""
+    pairs.change(desk=page_desk(pairs.store, "top", {}, Controls(rate=0.5)))
 
 
-def control_of(pairs, browser):
-    """Go on until a page shows a pair once more; return it."""
+def control_of(pairs):
+    """Go on until a page shows a pair once more; return a browser and the page."""
+    mix_in(pairs)
+    browser = pairs.at()
     page = browser.get("/judge")
     while pairs.store.shown("top", pair_of(page)[2]).kind != "control_shown":
         page = prefer(browser, page)
-    return page
+    return browser, page
 
 
 def test_a_pair_that_came_again_is_taken_back_as_any_other(pairs):
-    mix_in(pairs)
-    browser = pairs.at()
-    page = control_of(pairs, browser)
+    browser, page = control_of(pairs)
     before, n = pair_of(page)[:2], len(pairs.preferred)
     for _ in range(2):
         prefer(browser, page, tie="1")
@@ -158,7 +142,7 @@ def test_a_pair_that_came_again_is_taken_back_as_any_other(pairs):
         assert page.url.query == b"said=undone"
         assert pair_of(page)[:2] == before
     assert len(pairs.preferred) == n
-    assert state_after(pairs.store.events("top")).answers == {}
+    assert State.of(pairs.store.events("top")).checks.answers == {}
     assert pairs.store.verify("top") == []
 
 
@@ -168,9 +152,7 @@ def to_go(page):
 
 
 def test_a_pair_that_came_again_counts_as_any_other_and_its_lease_goes_on(pairs):
-    mix_in(pairs)
-    browser = pairs.at()
-    page = control_of(pairs, browser)
+    browser, page = control_of(pairs)
     query, _, token = pair_of(page)
     pairs.clock.now += 600 * 1_000_000
     assert browser.post("/judge/renew", data={"token": token}).status_code == 204
@@ -182,14 +164,12 @@ def test_a_pair_that_came_again_counts_as_any_other_and_its_lease_goes_on(pairs)
 
 
 def test_what_is_said_of_the_query_at_a_pair_that_came_again_is_said_of_the_query(pairs):
-    mix_in(pairs)
-    browser = pairs.at()
-    page = control_of(pairs, browser)
+    browser, page = control_of(pairs)
     query, docs, token = pair_of(page)
     for _ in range(2):
         page = browser.post("/judge/answer", data={"token": token, "later": "1"})
         assert page.url.query == b"said=deferred"
-    assert [event.query_id for event in pairs.store.events("top") if event.kind == "deferred"] == [query]
+    assert [event.query_id for event in pairs.events("deferred")] == [query]
     while pair_of(page)[0] != query:
         page = prefer(browser, page)
     assert pair_of(page)[1] == docs
@@ -215,12 +195,8 @@ def test_pairs_come_again_with_sides_swapped(pairs):
     assert posed
     before = {(e.body["first"], e.body["second"]) for e in pairs.preferred if e.body["what"] == "compared"}
     assert all(tuple(reversed(event.body["sides"])) in before for event in posed)
-    (row,) = controlled(state_after(events))
+    (row,) = controlled(State.of(events).checks)
     assert (row.what, row.share.right, row.share.n) == ("swapped", len(posed), len(posed))
     truths = compared(pairs.store, "top", "ann", K).truths
     assert {query: [doc for _, doc in sorted(truth.ranked)] for query, truth in truths.items()} == BEST
     assert pairs.store.verify("top") == []
-
-
-def state_after(events):
-    return State.of(events).checks

@@ -140,13 +140,18 @@ def test_what_is_no_body_has_a_limit_in_whatever_pieces_it_comes(server, name, s
     assert not line.is_open
 
 
-def test_what_is_refused_says_why_with_the_headers_of_all_answers(server):
+NO_HTTP = (b"nothing\r\n\r\n", b"GET / HTTP/1.1\r\nHost : x\r\n\r\n", b"\x16\x03\x01\x00\r\n\r\n")
+
+
+@pytest.mark.parametrize("data", [HEADS["many headers"], *NO_HTTP], ids=range(4))
+def test_what_is_refused_says_why_with_the_headers_of_all_answers(server, data):
     line = Line(server)
-    line.send(HEADS["many headers"])
+    line.send(data)
     head, _, says = line.sent.decode().partition("\r\n\r\n")
-    assert head.splitlines()[0] == "HTTP/1.1 431 Request Header Fields Too Large"
+    status = "400 Bad Request" if data in NO_HTTP else "431 Request Header Fields Too Large"
+    assert head.splitlines()[0] == f"HTTP/1.1 {status}"
     assert {f"{name}: {value}" for name, value in HEADERS.items()} <= set(head.splitlines())
-    assert says == "Headers may have 16,384 bytes."
+    assert data in NO_HTTP or says == "Headers may have 16,384 bytes."
     before = line.sent
     line.send(b"x" * 10**7)  # is let go
     assert line.sent == before

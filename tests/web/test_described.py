@@ -67,8 +67,8 @@ def ask(kind, n, **options):
 
 @pytest.mark.parametrize("kind", ["grades", "pairs"])
 def test_some_calls_are_answered_as_the_description_says(kind):
-    seen = ask(kind, 8, derandomize=True)
-    assert len(seen) >= 40
+    seen = ask(kind, 5, derandomize=True)
+    assert len(seen) >= 20
     assert ("claim", 200) in seen
     assert (("status", 200) in seen) == (kind == "grades")  # the sample of the other one is none that can be read
 

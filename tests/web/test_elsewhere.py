@@ -12,7 +12,6 @@ from web.elsewhere_site import CLIENT, SECRET, START, AtSite, came_back, is_refu
 
 from activeeval.campaigns.store import sign_ins
 from activeeval.core.errors import InputError
-from activeeval.web.app import make_app
 from activeeval.web.oidc import Oidc, account_key
 from activeeval.web.people import invited
 from activeeval.web.provider import Provider, derived
@@ -162,8 +161,7 @@ def test_an_answer_that_says_whence_must_say_it_rightly(site, elsewhere):
 
 def test_a_client_that_shows_another_secret_lets_nobody_in(site, elsewhere, caplog):
     oidc = replace(site.served.provider.oidc, secret="another")
-    site.served = replace(site.served, provider=Provider(oidc))
-    site.app = make_app(site.served)
+    site.change(provider=Provider(oidc))
     assert is_refused(site, came_back(site, elsewhere))
     assert "invalid_client" in caplog.text
     assert "another" not in caplog.text
@@ -189,8 +187,7 @@ def test_keys_that_the_site_has_changed_are_asked_for_anew(site, elsewhere, monk
 def test_a_site_that_is_down_is_said_to_be_away_and_comes_back(site, elsewhere):
     down = AtSite(elsewhere)
     oidc = replace(down.served.provider.oidc, issuer="http://127.0.0.1:9")
-    down.served = replace(down.served, provider=Provider(oidc))
-    down.app = make_app(down.served)
+    down.change(provider=Provider(oidc))
     assert is_refused(down, down.browser().get(START, follow_redirects=False), 503)
     elsewhere.status = 503
     browser = site.browser()
@@ -212,9 +209,7 @@ def test_people_are_sent_back_to_the_host_that_was_configured_and_to_no_other(el
     response = local.browser().get(START, headers={"Host": "localhost:8347"}, follow_redirects=False)
     assert response.headers["location"] == f"http://127.0.0.1:8347{START}"
     for place in ("//evil.example", "https://evil.example"):
-        back = elsewhere.authorized(went(local, browser := local.browser()))
-        came = browser.get(f"{back}&next={place}&redirect_uri={place}", follow_redirects=False)
-        assert came.headers["location"] == "/lead"
+        assert came_back(local, elsewhere, next=place, redirect_uri=place).headers["location"] == "/lead"
 
 
 def test_too_many_that_never_come_back_are_refused_and_forgotten(site, elsewhere, monkeypatch):
@@ -239,13 +234,9 @@ def test_where_nobody_signs_in_elsewhere_there_is_no_such_page():
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"issuer": "http://accounts.example"}, "oidc"),
-        ({"issuer": "accounts.example"}, "oidc"),
-        ({"issuer": "https://ann:secret@accounts.example"}, "oidc"),
-        ({"issuer": "https://accounts.example?x"}, "oidc"),
-        ({"issuer": "https://[::1"}, "oidc"),
-        ({"client": ""}, "oidc_client"),
-        ({"secret": "a\nb"}, "oidc_secret"),
+        *(({"issuer": f"{start}accounts.example"}, "oidc") for start in ("http://", "", "https://ann:secret@")),
+        *(({"issuer": f"https://{rest}"}, "oidc") for rest in ("accounts.example?x", "[::1")),
+        *(({"client": ""}, "oidc_client"), ({"secret": "a\nb"}, "oidc_secret")),
     ],
 )
 def test_what_cannot_be_a_site_is_refused_at_the_start(change, field):
@@ -260,12 +251,10 @@ def test_what_cannot_be_a_site_is_refused_at_the_start(change, field):
 def test_it_needs_an_address_that_people_open_and_no_proxy_that_names_them():
     oidc = Oidc(issuer="https://accounts.example", client="c", secret="s")
     ServerSettings(address="https://judge.example", host="0.0.0.0", certificate="c", key="k").check(oidc)
-    for door in (
-        ServerSettings(host="0.0.0.0", certificate="c", key="k"),
-        ServerSettings(behind_proxy="10.0.0.2", auth_header="X-Remote-User"),
-    ):
+    proxied = {"behind_proxy": "10.0.0.2", "auth_header": "X-Remote-User"}
+    for door in ({"host": "0.0.0.0", "certificate": "c", "key": "k"}, proxied):
         with pytest.raises(InputError):
-            door.check(oidc)
+            ServerSettings(**door).check(oidc)
     assert "'s'" not in repr(oidc)
 
 

@@ -8,23 +8,19 @@ import re
 import pytest
 from fastapi.routing import APIRoute
 from sqlalchemy import MetaData, select
-from starlette.testclient import TestClient
-from web.conftest import BASE, Site, answer, come_in, item_of
+from web.conftest import BASE, Served, Site, answer, item_of
 from web.elsewhere_site import AtSite
 from web.test_comparing_page import Compares, pair_of, prefer
 
 from activeeval.campaigns.create_and_grow import create
-from activeeval.campaigns.pair_desk import page_desk
 from activeeval.core.campaign import Rules
-from activeeval.web.app import make_app
 from activeeval.web.desks import FRAME_POLICY
 from activeeval.web.lead_pages import _PICTURE_POLICY
 from activeeval.web.middleware import HEADERS, PAGE_POLICY
-from activeeval.web.people import invited
 from activeeval.web.roles import role_of
-from activeeval.web.settings import ServedCampaign, ServerSettings
+from activeeval.web.settings import ServerSettings
 
-SITE, PAIRS = Site(), Compares()
+SITE, PAIRS, TABLES = Site(), Compares(), MetaData()
 
 
 def calls_of(site):
@@ -46,18 +42,10 @@ ALLOWED = {
 ROLES = ("nobody", "judge", "lead", "token", "status token")
 
 
-def program(site, scope="all", name="ann"):
-    token = site.store.access(site.served.name).issue("token", "judge", name, scope)
-    return TestClient(site.app, base_url=BASE, headers={"Authorization": f"Bearer {token}", "Origin": BASE})
-
-
-def who(role, site=SITE):
+def who(role, site=SITE, name="ann"):
     if "token" in role:
-        return program(site, "status" if role == "status token" else "all")
-    browser = TestClient(site.app, base_url=BASE, headers={"Origin": BASE})
-    if role != "nobody":
-        come_in(browser, invited(site.served, role, "ann"))
-    return browser
+        return site.program(name, "status" if role == "status token" else "all")
+    return site.browser() if role == "nobody" else site.at(name, role)
 
 
 def path_of(route, site=SITE):
@@ -69,14 +57,14 @@ def all_rows(site):
     """Return all that is stored, but for when somebody was last seen."""
 
     def look(connection):
-        tables = MetaData()
-        tables.reflect(connection)
+        if not TABLES.tables:
+            TABLES.reflect(connection)
         return {
             name: sorted(
                 repr({key: value for key, value in row._mapping.items() if key != "seen_at"})
                 for row in connection.execute(select(table))
             )
-            for name, table in tables.tables.items()
+            for name, table in TABLES.tables.items()
         }
 
     return site.store._database.read(look)
@@ -178,7 +166,7 @@ def test_a_cookie_is_no_token_whatever_it_says_of_where_it_comes_from(role):
     for method, route in CALLS:
         if "token" in role_of(route.endpoint):
             response = client.request(method, path_of(route))
-            assert response.status_code == 401
+            assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
             assert has_the_headers(response)
     assert all_rows(SITE) == before
 
@@ -222,9 +210,7 @@ def bodies_of(token):
 def test_what_is_anns_is_neither_read_nor_changed_by_bob(graded, role):
     site = Site(texts=only_for_ann) if graded else Compares()
     seq, token = ids_of_ann(site, graded)
-    bob = who(role, site) if "token" not in role else program(site, "status" if "status" in role else "all", "bob")
-    if "token" not in role:
-        come_in(bob, invited(site.served, role, "bob"))
+    bob = who(role, site, "bob")
     before, n = all_rows(site), 0
     for method, route in calls_of(site):
         if role_of(route.endpoint) not in ("judge", "token", "any token"):
@@ -256,32 +242,29 @@ def two():
     """Two campaigns of one store, each at a door of its own."""
     site = Site(texts=only_for_ann)
     create(site.store, "other", site.case.drawn(48.0), Rules())
-    door = ServerSettings(host="127.0.0.1", port=8348)
-    served = ServedCampaign(store=site.store, desk=page_desk(site.store, "other", {}), door=door)
-    yield site, served, make_app(served)
+    other = Served(site.store, "other", ServerSettings(host="127.0.0.1", port=8348))
+    yield site, other
     site.desk.reading.wait()
-    served.desk.reading.wait()
+    other.desk.reading.wait()
 
 
 def test_who_came_in_to_one_campaign_is_nobody_in_another(two):
-    site, served, app = two
+    site, other = two
     seq, token = ids_of_ann(site, graded=True)
     access = site.store.access("week")
     secrets = {kind: access.issue(kind, "lead", "zoe") for kind in ("invite", "token")}
     session, _ = access.come_in(access.issue("invite", "lead", "zoe"))
     access.set_password("yan", "hash")
-    browser = TestClient(app, base_url=served.door.url, headers={"Origin": served.door.url})
-    browser.cookies.set(served.cookie, session)
+    browser = other.browser()
+    browser.cookies.set(other.served.cookie, session)
     before = all_rows(site)
     for path in ("/judge", "/lead", "/lead/log", f"/judge/answers/{seq}", f"/judge/document/{token}"):
         assert browser.get(path).status_code == 401
     assert browser.get(f"/come-in/{secrets['invite']}").status_code == 410
     assert browser.post(f"/come-in/{secrets['invite']}").status_code == 410
-    for call in ("claim", "submit", "status"):
-        headers = {"Authorization": f"Bearer {secrets['token']}"}
-        method = "GET" if call == "status" else "POST"
-        response = browser.request(method, f"/api/campaigns/other/{call}", headers=headers)
-        assert response.status_code == 401
+    headers = {"Authorization": f"Bearer {secrets['token']}"}
+    for method, call in (("POST", "claim"), ("POST", "submit"), ("GET", "status")):
+        assert browser.request(method, f"/api/campaigns/other/{call}", headers=headers).status_code == 401
     assert site.store.access("other").try_password("yan", "here").hash is None
     after = all_rows(site)
     assert len(after.pop("sign_in_try")) == 2
@@ -290,10 +273,9 @@ def test_who_came_in_to_one_campaign_is_nobody_in_another(two):
 
 
 def test_a_lead_of_another_campaign_ends_and_decides_nothing_here(two):
-    site, served, app = two
+    site, other = two
     seq, token = ids_of_ann(site, graded=True)
-    stranger = TestClient(app, base_url=served.door.url, headers={"Origin": served.door.url})
-    come_in(stranger, invited(served, "lead", "zoe"))
+    stranger = other.at("zoe", "lead")
     ids = [row.id for row in site.store.access("week").rows()]
     before = json.dumps(all_rows(site))
     for number in ids:

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from campaign_cases import Case
-from starlette.testclient import TestClient
-from web.conftest import Site, answer, come_in
+from web.conftest import Site, answer
 from web.live_sites import PAYLOADS
 from web.test_comparing_page import Compares
 
@@ -17,7 +16,6 @@ from activeeval.campaigns.lead_texts import ON_A_PAGE, texts_of
 from activeeval.campaigns.store import ItemFilter, ItemPosition, open_store
 from activeeval.core.campaign import Rules
 from activeeval.web.desks import FRAME_POLICY
-from activeeval.web.people import invited
 
 
 def some_texts(pairs):
@@ -92,9 +90,8 @@ def test_words_are_found_in_ids_queries_and_texts_and_names_of_texts_are_none(le
         assert len(found(lead, words)) == n_texts, words
     for words in ("need", "documents", "url", "doc_id", '"title":', "ofxit", "50x of", "%%", "nothing\n"):
         assert found(lead, words) == [], words
-    assert found(lead, "Title", without_text=True) == [
-        pair for pair in found(lead, "Title") if lead.pairs.index(pair) % 3 == 0
-    ]
+    without = [pair for pair in found(lead, "Title") if lead.pairs.index(pair) % 3 == 0]
+    assert found(lead, "Title", without_text=True) == without
     assert "No item matches" in lead.get("/lead/texts?find=zzz").text
 
 
@@ -143,8 +140,7 @@ def test_versions_of_guidelines_are_those_that_judges_of_this_campaign_read(lead
 
 def test_of_pairs_every_document_of_a_query_is_a_line():
     site = Compares()
-    lead = TestClient(site.app, base_url=site.served.door.url)
-    come_in(lead, invited(site.served, "lead", "zoe"))
+    lead = site.at("zoe", "lead")
     page = lead.get("/lead/texts").text
     rows = rows_of(page)
     assert {number for _, _, number, _ in rows} > {"0", "1"}
@@ -167,9 +163,8 @@ def test_both_databases_count_and_find_the_same(made_url):
         rows = store.texts_page("week", ItemFilter(), n)
         half = rows[: n // 2]
         assert rows[n // 2 :] == store.texts_page("week", ItemFilter(after=half[-1].at), n)
-        assert [row.at for row in rows if "text" not in row.text] == [
-            row.at for row in store.texts_page("week", ItemFilter(without_text=True), n)
-        ]
+        without = [row.at for row in store.texts_page("week", ItemFilter(without_text=True), n)]
+        assert [row.at for row in rows if "text" not in row.text] == without
         assert store.texts_page("week", ItemFilter(words="text", after=ItemPosition(1, 1)), 3) is not None
         store.claim("week", "ann")
         assert store.text_counts("week") == counts

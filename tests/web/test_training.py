@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from web.conftest import Site, item_of
 
@@ -12,7 +10,6 @@ from activeeval.campaigns.status import status
 from activeeval.campaigns.training import MOST, read_known, trained
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.wilson_intervals import share_of
-from activeeval.web.app import make_app
 
 ROWS = ("query,title,grade,why", 'jaguar,"The car",2,"They meant the car."', "jaguar,The cat,0,", "flea,A flea,1,")
 
@@ -27,8 +24,7 @@ def path(tmp_path):
 @pytest.fixture
 def site(path):
     made = Site()
-    made.served = replace(made.served, training=read_known(str(path), 2))
-    made.app = make_app(made.served)
+    made.change(training=read_known(str(path), 2))
     yield made
     made.desk.reading.wait()
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from disks import Disk
-from store_cases import Clock
+from store_cases import Clock, check_whole, make_campaign
 
 from activeeval.campaigns.store import open_store
 from tests.databases import missing
@@ -22,6 +22,14 @@ def clock():
 def store(either_url, clock):
     with open_store(either_url, clock=clock) as opened:
         yield opened
+
+
+@pytest.fixture
+def night(store):
+    """Return a store with a campaign of eight items, whose log must be whole in the end."""
+    make_campaign(store)
+    yield store
+    check_whole(store)
 
 
 @pytest.fixture

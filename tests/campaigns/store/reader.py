@@ -1,6 +1,6 @@
-"""A process that reads a campaign as a user without rights, and says in a line of JSON what came of it.
+"""A process that reads campaigns as a user without rights, and says in a line of JSON what came of each.
 
-``python reader.py URL`` is started as root and goes on as nobody.
+``python reader.py URL …`` is started as root and goes on as nobody.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from activeeval.campaigns.store import open_store
 from activeeval.core.errors import ActiveEvalError
 
 
-def main(url):
+def main(*urls):
     with open_store("sqlite://", create=True) as store:  # nobody may not read what would be imported later
         make_campaign(store)
         work_off(store, "ann")
@@ -25,11 +25,12 @@ def main(url):
     os.setgroups([])
     os.setgid(user.pw_gid)
     os.setuid(user.pw_uid)
-    try:
-        with open_store(url) as store:
-            print(json.dumps(said_by(store)))
-    except ActiveEvalError as error:
-        print(json.dumps({"error": str(error)}))
+    for url in urls:
+        try:
+            with open_store(url) as store:
+                print(json.dumps(said_by(store)))
+        except ActiveEvalError as error:
+            print(json.dumps({"error": str(error)}))
 
 
 def said_by(store):

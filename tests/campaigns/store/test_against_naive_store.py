@@ -40,9 +40,9 @@ NAMES = (f"campaign {i}" for i in itertools.count())
 class Pair:
     """A campaign in the store and in plain lists, asked the same."""
 
-    def __init__(self, store, clock, k, strict_order):
+    def __init__(self, store, clock, k=1, strict_order=False, units=(4, 2)):
         self.store, self.clock, self.name = store, clock, next(NAMES)
-        units = make_units(4, 2)
+        units = make_units(*units)
         make_campaign(store, units, k=k, name=self.name, strict_order=strict_order)
         self.naive = NaiveStore(store.campaign(self.name), units, clock)
         self.tokens = []
@@ -57,11 +57,18 @@ class Pair:
         if got is not None:
             self.tokens.insert(0, (token, judge))
 
-    def submit(self, i, said, key):
+    def work_off(self, judge):
+        n = -1
+        while n < len(self.tokens):
+            n = len(self.tokens)
+            self.claim(judge)
+            self.submit(0, JudgeAnswer(kind="judged", grade=1)) if n < len(self.tokens) else None
+
+    def submit(self, i, said, key=None):
         token, _ = self.token(i)
         self.same(lambda: self.store.submit(self.name, token, said, key), lambda: self.naive.submit(token, said, key))
 
-    def submit_and_claim(self, i, said, key):
+    def submit_and_claim(self, i, said, key=None):
         token, judge = self.token(i)
         both = self.same(
             lambda: self.store.submit_and_claim(self.name, token, said, key),
@@ -87,13 +94,12 @@ class Pair:
     def grow(self):
         self.versions += 1
         more = make_units(1, 2, first=3 + self.versions, version=self.versions)
-        last = self.store.grow(
-            self.name, SampleRow(version=self.versions, digest=f"sample {self.versions}", payload=b""), more
-        )
+        sample = SampleRow(version=self.versions, digest=f"sample {self.versions}", payload=b"")
+        last = self.store.grow(self.name, sample, more)
         self.naive.draw(more, sample=f"sample {self.versions}")
         assert last == len(self.naive.log)
 
-    def rebuild(self):
+    def rebuild(self, _=None):
         self.store.rebuild(self.name)
 
     def same(self, asked, plainly, part=lambda answer: answer):
@@ -128,6 +134,69 @@ def follow(pair, commands):
     for name, *arguments in commands:
         getattr(pair, name)(*arguments)
     pair.check()
+
+
+CLAIMS = "claim ann, claim bob, claim cyd"
+SCRIPTS = {
+    "items come by block, unit and place": ({}, "work_off ann"),
+    "an open item comes back, and the old token is late": ({}, "claim ann, sleep 9999, claim ann, submit 1, submit 0"),
+    "a lease is over after its last moment": (
+        {"units": (1, 1)},
+        "claim ann, claim bob, sleep 900, claim bob, sleep 0.000001, claim bob, submit 1, submit 0",
+    ),
+    "an answer after the lease counts while nobody took the item": ({}, "claim ann, sleep 5000, submit 0"),
+    "several judges take other units": ({"k": 2, "units": (3, 2, 3)}, f"{CLAIMS}, work_off ann, work_off bob"),
+    "in strict order whatever is next is taken, and nothing put off": (
+        {"strict_order": True, "units": (2, 3)},
+        f"{CLAIMS}, submit_and_claim 2, submit 0 later",
+    ),
+    "judges stay in their unit": (
+        {"units": (2, 3, 2)},
+        "claim ann, claim bob, submit_and_claim 0, submit_and_claim 2, submit_and_claim 1, submit_and_claim 0",
+    ),
+    "open leases do not hold back the next block": ({"units": (2, 1, 1)}, CLAIMS),
+    "what is put off comes last of its block, the oldest first": (
+        {"units": (3, 2, 2)},
+        "claim ann, submit_and_claim 0 later, submit_and_claim 0 later, work_off ann",
+    ),
+    "what one puts off another gets at once": ({}, "claim ann, submit 0 later, claim bob"),
+    "what is taken back waits again": (
+        {"units": (1, 1)},
+        "claim ann, submit 0, retract 3, claim bob, retract 3, retract 1",
+    ),
+    "the next claims after rebuilding are the same": (
+        {"k": 2, "units": (6, 2, 3)},
+        "claim ann, claim bob, submit_and_claim 1, submit_and_claim 0 later, record cyd 2, retract 10, sleep 1000, "
+        f"claim dan, submit 3 cannot, rebuild 0, {CLAIMS}, claim eve, claim fay",
+    ),
+    "a key is of one item": ({}, "claim ann, submit_and_claim 0 1 k, submit_and_claim 1 1 k, submit 0 1 k"),
+    "a file may say an item several times": ({}, "record ann 1 1, record ann 1 1, record ann 1 2, record ann 1 1"),
+    "judgments from files": (
+        {"k": 2},
+        "record ann 1, record ann 7 1 k, record ann 7, record ann 1 cannot, record bob 1 cannot, record cyd 1 cannot",
+    ),
+}
+SAYS = {"later": JudgeAnswer(kind="deferred"), "cannot": JudgeAnswer(kind="cannot")}
+
+
+def commands_in(script):
+    """Yield the commands of a script: to what, by whom, said what (a grade of 1 where nothing else is), under a key."""
+    for name, of, *rest in map(str.split, script.split(", ")):
+        number = rest.pop(0) if name == "record" else of
+        said, key = [*rest, None, None][:2]
+        said = SAYS.get(said) or JudgeAnswer(kind="judged", grade=int(said or 1))
+        if name == "record":
+            yield name, of, [(int(number), 0, said, key)]
+        elif name.startswith("submit"):
+            yield name, int(of), said, key
+        else:
+            yield name, of if of.isalpha() else float(of) if "." in of else int(of)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_what_one_remembers_is_done_as_plain_lists_do_it(each_store, clock, name):
+    options, script = SCRIPTS[name]
+    follow(Pair(each_store, clock, **options), commands_in(script))
 
 
 few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

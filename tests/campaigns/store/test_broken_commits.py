@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from proxy import AFTER, BEFORE, DURING, Proxy
 from sqlalchemy import text
-from store_cases import complaint, grade, make_campaign, make_units
+from store_cases import check_whole, complaint, grade, make_campaign, make_units
 
 from activeeval.campaigns.store import SampleRow, open_store
 from activeeval.campaigns.store.database import TRIES
@@ -41,122 +41,97 @@ def cut_store(url, proxy):
         yield store
 
 
+@pytest.fixture
+def cut_night(cut_store):
+    make_campaign(cut_store)
+    yield cut_store
+    check_whole(cut_store)
+
+
 def judged(store, key):
     return [event for event in store.events("night") if event.kind == "judged" and event.key == key]
 
 
 @pytest.mark.parametrize(("when", "n_cuts"), [(BEFORE, TRIES - 1), (DURING, 1), (AFTER, TRIES - 1)])
-def test_an_answer_whose_commit_was_cut_is_stored_once(cut_store, proxy, when, n_cuts):
+def test_an_answer_whose_commit_was_cut_is_stored_once(cut_night, proxy, when, n_cuts):
     """Catches an answer that is lost or stored twice, and one that ends as late because it was stored already."""
-    make_campaign(cut_store)
-    got = cut_store.claim("night", "ann")
+    got = cut_night.claim("night", "ann")
     proxy.cut([when] * n_cuts)
-    answer = cut_store.submit("night", got.token, grade(3), key="k")
+    answer = cut_night.submit("night", got.token, grade(3), key="k")
     assert proxy.n_cut == n_cuts
-    assert [answer.event] == judged(cut_store, "k")
+    assert [answer.event] == judged(cut_night, "k")
     assert (answer.event.kind, answer.event.grade, answer.event.doc_id) == ("judged", 3, got.doc_id)
     assert when == DURING or answer.is_repeated == (when == AFTER)
-    assert cut_store.submit("night", got.token, grade(3), key="k").event == answer.event
-    assert len(judged(cut_store, "k")) == 1
-    assert cut_store.verify("night") == []
+    assert cut_night.submit("night", got.token, grade(3), key="k").event == answer.event
+    assert len(judged(cut_night, "k")) == 1
 
 
 @moments
-def test_an_answer_and_the_next_claim_whose_commit_was_cut(cut_store, proxy, when):
-    """Catches a judge who gets two items, or a token that nobody knows."""
-    make_campaign(cut_store)
-    got = cut_store.claim("night", "ann")
-    proxy.cut([when])
-    answer, following = cut_store.submit_and_claim("night", got.token, grade())
-    assert proxy.n_cut == 1
+def test_an_answer_and_the_next_claim_and_a_file_whose_commits_were_cut(cut_night, proxy, when):
+    """Catches a judge who gets two items, a token that nobody knows, and judgments of a file that are stored twice."""
+    got = cut_night.claim("night", "ann")
+    proxy.cut([when, None, when])
+    answer, following = cut_night.submit_and_claim("night", got.token, grade())
     assert answer.is_repeated == (when == AFTER)
-    assert cut_store.waiting("night") == {"free": 6, "leased": 1, "done": 1}
-    assert cut_store.submit("night", following.token, grade()).event.kind == "judged"
-    assert cut_store.verify("night") == []
+    assert cut_night.waiting("night") == {"free": 6, "leased": 1, "done": 1}
+    assert cut_night.submit("night", following.token, grade()).event.kind == "judged"
+    answers = cut_night.record("night", "bob", [("q2", "d2-0", grade(), None), ("q2", "d2-1", grade(2), None)])
+    assert [answer.event for answer in answers] == cut_night.events("night")[-2:]
+    assert proxy.n_cut == 2
 
 
 @moments
-def test_a_file_whose_commit_was_cut_is_stored_once(cut_store, proxy, when):
-    """Catches judgments of a file that are stored twice, of which the second ones count as corrections."""
-    make_campaign(cut_store)
-    proxy.cut([when])
-    answers = cut_store.record("night", "ann", [("q1", "d1-0", grade(), None), ("q2", "d2-1", grade(2), None)])
-    assert proxy.n_cut == 1
-    assert [answer.event for answer in answers] == cut_store.events("night")[4:]
-    assert cut_store.verify("night") == []
-
-
-@moments
-def test_an_answer_of_which_every_commit_is_cut_can_be_given_again(cut_store, proxy, when):
+def test_an_answer_of_which_every_commit_is_cut_can_be_given_again(cut_night, proxy, when):
     """Catches "nothing was stored" where it was, and a second row for the answer that is given again."""
-    make_campaign(cut_store)
-    tokens = [cut_store.claim("night", judge).token for judge in ("ann", "bob")]
+    tokens = [cut_night.claim("night", judge).token for judge in ("ann", "bob")]
     # after one that was done the others find it, and are cut all the same
     proxy.cut([when] * TRIES)
-    says = complaint(StateError, lambda: cut_store.submit("night", tokens[0], grade(), key="k"))
+    says = complaint(StateError, lambda: cut_night.submit("night", tokens[0], grade(), key="k"))
     assert proxy.n_cut == TRIES
     assert "the connection broke while this was being stored" in says
     assert "whether it was stored is unknown; try again, it is stored only once" in says
-    answer = cut_store.submit("night", tokens[0], grade(), key="k")
+    answer = cut_night.submit("night", tokens[0], grade(), key="k")
     assert answer.is_repeated == (when == AFTER)
-    assert judged(cut_store, "k") == [answer.event]
-    assert cut_store.submit("night", tokens[1], grade()).event.kind == "judged"
-    assert cut_store.verify("night") == []
+    assert judged(cut_night, "k") == [answer.event]
+    assert cut_night.submit("night", tokens[1], grade()).event.kind == "judged"
 
 
-def test_nothing_is_said_of_storing_where_somebody_only_reads(cut_store, proxy):
+def test_nothing_is_said_of_storing_where_somebody_only_reads(cut_night, proxy):
     """Catches a reader who is told that something may have been stored."""
-    make_campaign(cut_store)
     proxy.cut([BEFORE] * TRIES)
-    assert "stored" not in complaint(ActiveEvalError, lambda: cut_store.last_seq("night"))
-    assert cut_store.last_seq("night") == 4
-
-
-def create(store):
-    make_campaign(store, name="another")
+    assert "stored" not in complaint(ActiveEvalError, lambda: cut_night.last_seq("night"))
+    assert cut_night.last_seq("night") == 4
 
 
 def grow(store):
     store.grow("night", SampleRow(version=2, digest="abd", payload=b""), make_units(1, first=5, version=2))
 
 
-def retract(store):
-    store.retract("night", 6, "boss", "spam")
-
-
-def created(store):
-    return "another" in store.campaigns()
-
-
-def grown(store):
-    return len(store.samples("night")) == 2
-
-
-def retracted(store):
-    return store.events("night")[-1].kind == "retracted"
+CREATE = lambda store: make_campaign(store, name="another"), lambda store: "another" in store.campaigns()
+GROW = grow, lambda store: len(store.samples("night")) == 2
+RETRACT = (
+    lambda store: store.retract("night", 6, "boss", "spam"),
+    lambda store: store.events("night")[-1].kind == "retracted",
+)
 
 
 @pytest.mark.parametrize(
-    ("ask", "is_stored", "when"),
-    [(create, created, AFTER), (grow, grown, BEFORE), (grow, grown, AFTER), (retract, retracted, BEFORE)],
+    ("ask", "is_stored", "when"), [(*CREATE, AFTER), (*GROW, BEFORE), (*GROW, AFTER), (*RETRACT, BEFORE)]
 )
-def test_what_cannot_be_done_twice_says_that_its_fate_is_unknown(cut_store, proxy, when, ask, is_stored):
+def test_what_cannot_be_done_twice_says_that_its_fate_is_unknown(cut_night, proxy, when, ask, is_stored):
     """Catches a top-up that is stored twice, and a message that lets somebody make one twice by hand."""
-    make_campaign(cut_store)
-    cut_store.submit("night", cut_store.claim("night", "ann").token, grade())
+    cut_night.submit("night", cut_night.claim("night", "ann").token, grade())
     proxy.cut([when])
-    says = complaint(StateError, lambda: ask(cut_store))
+    says = complaint(StateError, lambda: ask(cut_night))
     assert proxy.n_cut == 1
     assert "the connection broke while this was being stored" in says
     assert "whether it was stored is unknown; check what is stored before you try again" in says
-    assert is_stored(cut_store) == (when == AFTER)
+    assert is_stored(cut_night) == (when == AFTER)
     if when == AFTER:
-        complaint((InputError, StateError), lambda: ask(cut_store))
+        complaint((InputError, StateError), lambda: ask(cut_night))
     else:
-        ask(cut_store)
-        assert is_stored(cut_store)
-    for name in cut_store.campaigns():
-        assert cut_store.verify(name) == []
+        ask(cut_night)
+        assert is_stored(cut_night)
 
 
 def end_at_commit(url, table, n):

@@ -86,11 +86,9 @@ def test_a_full_disk(disk):
 def test_a_full_disk_has_no_half_of_a_campaign(disk, room):
     """Catches a store without the campaign that it was made for; in the first case there is no room for its tables."""
     disk.fill(but=room)
-    with (
-        pytest.raises(StateError, match=NOTHING_STORED),
-        open_store(f"sqlite:///{disk.folder}/night", create=True) as s,
-    ):
-        make_campaign(s, make_units(4000, 2))
+    url = f"sqlite:///{disk.folder}/night"
+    with pytest.raises(StateError, match=NOTHING_STORED), open_store(url, create=True) as store:
+        make_campaign(store, make_units(4000, 2))
     assert os.listdir(disk.folder) == ["filling"]
 
 

@@ -5,19 +5,13 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from store_cases import make_campaign, make_units
+from store_cases import make_campaign, make_units, script
 
-import activeeval
 from activeeval.campaigns.store import open_store
-
-SCRIPT = Path(__file__).parent / "scripted_judge.py"
-HOME = str(Path(activeeval.__file__).parents[1])
 
 
 class Judges:
@@ -29,8 +23,8 @@ class Judges:
 
     def started(self, i):
         with (self.folder / f"{i}.jsonl").open("ab") as out:
-            command = [sys.executable, str(SCRIPT), self.url, f"judge {i}"]
-            return subprocess.Popen(command, stdout=out, env={"PYTHONPATH": HOME, "PATH": ""})
+            command, environment = script("scripted_judge.py", self.url, f"judge {i}")
+            return subprocess.Popen(command, stdout=out, env=environment)
 
     def kill(self, i):
         """Kill a judge and start him anew; return whether he was still at work."""

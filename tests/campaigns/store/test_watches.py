@@ -15,9 +15,7 @@ WATCH = WatchRow(name="quality", config={"b": [1, 0.5], "a": None}, payload=b"\x
 
 
 def add(store, date, last="", name="quality", payload=b"left"):
-    campaign = CampaignRow(
-        name=f"{name}.{date}", config={}, judges_per_item=1, lease_s=900, max_grade=4, strict_order=False
-    )
+    campaign = CampaignRow(name=f"{name}.{date}", config={}, max_grade=4)
     sample = SampleRow(version=1, digest="abc", payload=b"\x00\xffsample")
     night = NightRow(date=date, campaign=campaign.name, payload=payload)
     return store.watches.add_night(name, night, last, campaign, sample, make_units(), "")
