@@ -24,9 +24,10 @@ quick: $(VENV)/installed-dev
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto -m "not slow" --hypothesis-profile $(EXAMPLES)
 
-# whole systems: the page in a browser, engines, object stores, memory
+# whole systems: the page in a browser, engines, object stores, memory; looks at many samples
 slow: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto -m slow tests/web tests/scale
+	$(BIN)/python -m pytest -n auto -m slow tests/web tests/scale tests/core/kernels tests/core/estimation \
+		tests/test_argument_kinds.py --ignore tests/web/test_killed_server.py
 
 test-all: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto tests benchmarks/tests
