@@ -8,7 +8,7 @@ import json
 import numpy as np
 
 from activeeval.campaigns.scripted_judge import judge_all
-from activeeval.campaigns.store import open_store
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.monitoring.night_inputs import NightInputs
 from activeeval.monitoring.nights import draw_night
 from activeeval.monitoring.series import estimate_last_night, estimate_nights
@@ -40,6 +40,10 @@ def settings(**changed):
     return Settings(**chosen)
 
 
+_FIRST_NIGHTS = {}
+"""A judged first night by the settings of its watch, as SQLite holds it."""
+
+
 class Watch:
     """A watch in a store of its own."""
 
@@ -48,14 +52,34 @@ class Watch:
         self.settings = settings(**changed)
         set_up(self.store, NAME, self.settings)
 
+    @classmethod
+    def judged(cls, **changed):
+        """Return a watch after its first night, a copy of one that was drawn and judged once."""
+        watch, key = cls(**changed), repr(changed)
+        database = watch.store._database._engine.raw_connection().driver_connection
+        if key in _FIRST_NIGHTS:
+            database.deserialize(_FIRST_NIGHTS[key])
+        else:
+            watch.night(1)
+            _FIRST_NIGHTS[key] = database.serialize()
+        return watch
+
     def draw(self, night, run=None, **more):
         """Draw a night, the first is 1."""
         tonight = NightInputs(run=run_of(night) if run is None else run, date=DATES[night - 1], **more)
         return draw_night(self.store, NAME, tonight)
 
     def judge(self, night, limit=None):
-        """Let one person judge what waits, or so many items of it; return how many."""
+        """Let one person judge what waits, or some items of it; return how many."""
+        if limit is None:
+            return self.judge_campaign(self.campaign(night))
         return sum(1 for _ in judge_all(self.store, self.campaign(night), "ann", GRADES, limit=limit))
+
+    def judge_campaign(self, name, judge="ann", grades=GRADES):
+        """Store the grades of all items of a campaign at once; return how many."""
+        rows = [(*pair, JudgeAnswer(kind="judged", grade=grades[pair])) for pair in sorted(self.items_of(name))]
+        self.store.record_all(name, [(judge, rows)])
+        return len(rows)
 
     def night(self, night, run=None, **more):
         """Draw a night, judge it, return what it says."""
@@ -68,8 +92,10 @@ class Watch:
 
     def asked(self, night):
         """Return the items that a night asks for."""
-        units = self.store.units(self.campaign(night))
-        return {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
+        return self.items_of(self.campaign(night))
+
+    def items_of(self, campaign):
+        return {(unit.query_id, place.doc_id) for unit in self.store.units(campaign) for place in unit.places}
 
     def says(self):
         return estimate_last_night(self.store, NAME)
