@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
 
 import pytest
 from watch_cases import DATES, GRADES, NAME, PAIRS, QUERIES, TOP, fill_in, run_of, write_qrels, write_run
 
 from activeeval.campaigns.commands.options import named_again
 from activeeval.campaigns.store import open_store
+from activeeval.cli import run
 
 INIT = ("--measure", "DCG@5", "--budget-per-night", 25, "--max-grade", TOP, "--seed", 7)
 
 
+@pytest.fixture(scope="module")
+def watch_files(tmp_path_factory):
+    """Return the runs of some nights, all judgments and a watch without a night, as bytes by name."""
+    made = tmp_path_factory.mktemp("watch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(made)
+        for night in range(1, 5):
+            write_run(made / f"{night}.run", run_of(night))
+        write_run(made / "bad.run", run_of(1, upside_down=20))
+        write_qrels(made / "all.qrels")
+        assert run(["--quiet", "watch", "init", NAME, *map(str, INIT), "--margin", "0.3"]) == 0
+    return {path.name: path.read_bytes() for path in made.iterdir()}
+
+
 @pytest.fixture
-def watch(call, folder):
-    """Write the runs of some nights and all judgments, set a watch up, return how to call its commands."""
-    for night in range(1, 5):
-        write_run(folder / f"{night}.run", run_of(night))
-    write_run(folder / "bad.run", run_of(1, upside_down=20))
-    write_qrels(folder / "all.qrels")
-    made = call("watch", "init", NAME, *INIT, "--margin", 0.3)
-    assert made.code == 0, made.err
-
-    def run(command, *arguments):
-        return call("watch", command, NAME, *arguments)
-
-    return run
+def watch(call, folder, watch_files):
+    """Return how to call the commands of a watch in a folder with its files."""
+    for name, content in watch_files.items():
+        (folder / name).write_bytes(content)
+    return lambda command, *arguments: call("watch", command, NAME, *arguments)
 
 
 def night_of(watch, night, *options, run=None):
@@ -97,29 +105,28 @@ def test_a_loss_ends_with_ten_and_a_page_says_so(watch, folder):
     comment = watch("status", "-o", "markdown")
     assert comment.out.startswith("### quality, 2026-11-02: ALARM\n\nALARM: 2026-11-02 is worse than")
     assert watch("status").code == 10
-    written = watch("report", "--out", "month.md")
-    assert written.code == 0, written.err
-    page = (folder / "month.md").read_text()
-    assert "ALARM" in page
+    for options, code in (((), 0), ((), 1), (("--force",), 0)):
+        assert watch("report", "--out", "month.md", *options).code == code
+    assert "ALARM" in (folder / "month.md").read_text()
     assert (folder / "month.png").read_bytes().startswith(b"\x89PNG")
-    again = watch("report", "--out", "month.md")
-    assert again.code == 1
-    assert watch("report", "--out", "month.md", "--force").code == 0
 
 
 # Suspicion
+
+LOOKS_BAD = 0
+"""A seed of which the second night looks bad and is undecided."""
 
 
 @pytest.fixture
 def suspicious(call, watch, folder):
     """Return the options of a watch whose second night looks bad and is undecided."""
     write_run(folder / "part.run", run_of(1, upside_down=7))
-    for seed in range(20):
+    for seed in (LOOKS_BAD, *range(20)):
         place = ("--db", f"sqlite:///s{seed}.db")
-        some = ("--measure", "DCG@5", "--budget-per-night", 16, "--max-grade", TOP, "--seed", seed, "--margin", 0.3)
+        some = (*INIT, "--budget-per-night", 16, "--seed", seed, "--margin", 0.3)
         assert call("watch", "init", "s", *place, *some).code == 0
-        for night, run in ((1, "1.run"), (2, "part.run")):
-            files = ("--run", run, "--date", DATES[night - 1], "--sheet", f"s{seed}-{night}.csv")
+        for night, tonight in ((1, "1.run"), (2, "part.run")):
+            files = ("--run", tonight, "--date", DATES[night - 1], "--sheet", f"s{seed}-{night}.csv")
             call("watch", "night", "s", *place, *files)
             fill_in(f"s{seed}-{night}.csv")
             said = call("watch", "submit", "s", *place, f"s{seed}-{night}.csv", "--judge", "ann")
@@ -177,35 +184,22 @@ def test_what_is_wrong_is_one_line_and_nothing_is_stored(watch, folder):
 
 
 def test_holes_of_a_night_without_a_judgment_are_a_line(watch):
-    none = watch("status", "--unjudged-bounds")
-    assert (none.code, none.out) == (1, "")
-    assert f"watch {NAME} has no night yet" in none.err
-    night_of(watch, 1)
-    said = watch("status", "--unjudged-bounds")
-    assert (said.code, said.out) == (11, "")
-    assert "no item of its lists is judged yet" in said.err
-
-
-def test_options_that_do_not_go_with_holes(watch):
-    night_of(watch, 1, "--oracle", "all.qrels")
     for options, problem in (
         (("--unjudged-bounds", "-o", "markdown"), "--unjudged-bounds prints text or rows: leave out -o markdown"),
         (("--more", 5), "--more goes with --unjudged-bounds"),
     ):
         said = watch("status", *options)
-        assert (said.code, said.out) == (2, "")
-        assert problem in said.err
-
-
-def machine_says(folder, name, pairs):
-    """Write a table of grades by a machine."""
-    rows = [f"{query},{doc},{GRADES[query, doc]},llm,machine" for query, doc in pairs]
-    (folder / name).write_text("\n".join(["query_id,doc_id,grade,judge,kind", *rows]) + "\n")
+        assert (said.code, said.out, problem in said.err) == (2, "", True)
+    for code, problem in ((1, f"watch {NAME} has no night yet"), (11, "no item of its lists is judged yet")):
+        said = watch("status", "--unjudged-bounds")
+        assert (said.code, said.out, problem in said.err) == (code, "", True)
+        night_of(watch, 1)
 
 
 @pytest.mark.parametrize("as_oracle", [False, True])
 def test_machines_that_are_taken_for_truth_are_told_of_on_every_later_night(watch, folder, as_oracle):
-    machine_says(folder, "llm.csv", PAIRS if as_oracle else PAIRS[:40])
+    rows = [f"{q},{d},{GRADES[q, d]},llm,machine" for q, d in (PAIRS if as_oracle else PAIRS[:40])]
+    (folder / "llm.csv").write_text("\n".join(["query_id,doc_id,grade,judge,kind", *rows]) + "\n")
     first = night_of(watch, 1, "--oracle" if as_oracle else "--judged", "llm.csv", "--machine-is-truth")
     assert first.err.count("grades of a grader are used as labels") == 1
     later = night_of(watch, 2, "--oracle", "all.qrels")
@@ -220,16 +214,10 @@ def test_machines_that_are_taken_for_truth_are_told_of_on_every_later_night(watc
     assert "grades of a grader are used as labels" in (folder / "month.md").read_text()
 
 
-def test_of_people_no_machine_is_told_of(watch):
-    night_of(watch, 1, "--oracle", "all.qrels")
+def test_the_default_date_is_today_and_of_people_no_machine_is_told_of(watch):
+    (row,) = watch("night", "--run", "1.run", "--oracle", "all.qrels", "-o", "jsonl").rows
+    assert row["date"] == date.today().isoformat()
     assert "machine" not in watch("status", "-o", "jsonl").out + watch("status").err
-
-
-def test_the_default_date_is_today(watch):
-    from datetime import date
-
-    rows = watch("night", "--run", "1.run", "--oracle", "all.qrels", "-o", "jsonl")
-    assert f'"date": "{date.today().isoformat()}"' in rows.out.replace('":"', '": "')
 
 
 def test_commands_that_are_printed_name_a_store_without_its_password():
@@ -241,37 +229,27 @@ def test_commands_that_are_printed_name_a_store_without_its_password():
 # By segment
 
 
-@pytest.fixture
-def by_segment(call, watch, folder):
-    """Write which query is of which segment, and return how to set up a watch with more options."""
-    rows = (f"{query},{('mobile', 'desktop')[k % 2]}\n" for k, query in enumerate(QUERIES))
-    (folder / "segments.csv").write_text("query_id,segment\n" + "".join(rows))
-
-    def init(*options):
-        return call("watch", "init", "parts", "--db", "sqlite:///parts.db", *INIT, *options)
-
-    return init
-
-
 HALVES = ("--segments", "segments.csv", "--half-width", "mobile=3", "--half-width", "desktop=3")
 PARTS = ("parts", "--db", "sqlite:///parts.db")
 
 
-def test_nights_by_segment_have_rows_a_table_and_a_page(call, by_segment, folder):
-    made = by_segment(*HALVES, "--half-width", 2, "--budget-per-night", 200, "--margin", 5, "-o", "jsonl")
-    assert made.code == 0, made.err
+def test_nights_by_segment_have_rows_a_table_and_a_page(call, watch, folder):
+    rows = (f"{query},{('mobile', 'desktop')[k % 2]}\n" for k, query in enumerate(QUERIES))
+    (folder / "segments.csv").write_text("query_id,segment\n" + "".join(rows))
+    options = (*HALVES, "--half-width", 2, "--budget-per-night", 200, "--margin", 5, "-o", "jsonl")
+    made = call("watch", "init", *PARTS, *INIT, *options)
     assert made.rows[0]["segment_half_widths"] == [["mobile", 3], ["desktop", 3]]
     (folder / "segments.csv").unlink()  # it is stored with the watch
     for night in (1, 2):
         run = ("--run", f"{night}.run", "--date", DATES[night - 1], "--oracle", "all.qrels")
         said = call("watch", "night", *PARTS, *run)
         assert said.code == 0, said.err
-        assert "± 3 for mobile, ± 3 for desktop, ± 2 for all: about" in " ".join(said.err.split())
-        assert "new labels tonight, of the 200 that a night may cost" in " ".join(said.err.split())
+        words = " ".join(said.err.split())
+        assert "± 3 for mobile, ± 3 for desktop, ± 2 for all: about" in words
+        assert "new labels tonight, of the 200 that a night may cost" in words
     assert "of all segments they hold at once" in " ".join(said.out.split())
     rows = call("watch", "estimate", *PARTS, "-o", "jsonl").rows
-    kinds = [row["kind"] for row in rows if row["kind"] != "segment"]
-    assert kinds == ["night", "night", "change"]
+    assert [row["kind"] for row in rows if row["kind"] != "segment"] == ["night", "night", "change"]
     parts = [row for row in rows if row["kind"] == "segment"]
     assert [(row["date"], row["segment"]) for row in parts[-2:]] == [(DATES[1], "mobile"), (DATES[1], "desktop")]
     assert all(row["low"] < row["value"] < row["high"] and row["goal"] == 3 for row in parts)
@@ -281,28 +259,20 @@ def test_nights_by_segment_have_rows_a_table_and_a_page(call, by_segment, folder
     assert f"## Segments on {DATES[1]}" in (folder / "parts.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--segments", "segments.csv", "--half-width", "mobil=3"), "no segment 'mobil'; did you mean mobile?"),
-        (("--half-width", "mobile=3"), "--half-width of a segment needs --segments"),
-        (("--segments", "none.csv"), "none.csv"),
-    ],
-)
-def test_half_widths_that_cannot_be_are_one_line_and_nothing_is_stored(call, by_segment, options, says):
-    refused = by_segment(*options)
-    assert refused.code == (2 if "Usage:" in refused.err else 1)
-    assert says in " ".join(refused.err.split())
-    assert "Traceback" not in refused.err
-    assert call("watch", "night", *PARTS, "--run", "1.run").code == 1
-    assert by_segment(*HALVES).code == 0
-
-
-def test_commands_take_late_sheets_and_draw_a_night_anew(watch, folder):
+@pytest.mark.parametrize("is_imported", [False, True])
+def test_commands_take_late_sheets_and_draw_a_night_anew(call, watch, folder, is_imported):
+    """Also judgments that are imported into the campaign of an old night count for the new one."""
     write_run(folder / "half.run", dict(list(run_of(2).items())[:10]))
     for night in (1, 2):
         assert night_of(watch, night, "--sheet", f"{night}.csv").code == 11
         fill_in(f"{night}.csv")
+    if is_imported:
+        assert watch("submit", "2.csv", "--judge", "ann").code != 1
+        db = f"sqlite:///{folder}/{NAME}.activeeval"
+        assert call("campaign", "import", f"{NAME}.{DATES[0]}", "1.csv", "--judge", "ann", "--db", db).code == 0
+        status = watch("status")
+        assert "wait" not in status.err, status.err
+        return
     late = watch("submit", "1.csv", "--judge", "ann")
     words = " ".join(late.err.split())
     assert f"judgments stored for {DATES[0]}, 0 were there already" in words
@@ -310,8 +280,7 @@ def test_commands_take_late_sheets_and_draw_a_night_anew(watch, folder):
     assert f"{DATES[0]}: DCG@5" in words  # what the night says that is complete now
     assert watch("submit", "2.csv", "--judge", "ann").code != 1
     again = night_of(watch, 2, run="half.run")
-    assert again.code == 1
-    assert "exists already: --replace redraws it" in " ".join(again.err.split())
+    assert (again.code, "exists already: --replace redraws it" in " ".join(again.err.split())) == (1, True)
     redrawn = night_of(watch, 2, "--replace", "--oracle", "all.qrels", run="half.run")
     assert redrawn.code == 10, redrawn.err  # lists that are missing count as 0
     dates, campaigns = stored(folder)
@@ -319,27 +288,13 @@ def test_commands_take_late_sheets_and_draw_a_night_anew(watch, folder):
     assert {f"{NAME}.{date}" for date in dates} <= set(campaigns)
 
 
-def test_judgments_that_were_imported_into_an_old_night_count_for_the_new_one(watch, call, folder):
-    for night in (1, 2):
-        night_of(watch, night, "--sheet", f"{night}.csv")
-        fill_in(f"{night}.csv")
-    assert watch("submit", "2.csv", "--judge", "ann").code != 1
-    db = f"sqlite:///{folder}/{NAME}.activeeval"
-    assert call("campaign", "import", f"{NAME}.{DATES[0]}", "1.csv", "--judge", "ann", "--db", db).code == 0
-    status = watch("status")
-    assert "wait" not in status.err, status.err
-
-
 @pytest.mark.parametrize("by_sharing", [True, False])
 def test_an_alarm_of_a_night_whose_sheet_is_late_is_an_alarm(watch, folder, by_sharing):
     """The items of a night that waits stand on the next night's sheet too, which completes both."""
     night_of(watch, 1, "--oracle", "all.qrels")
-    write_run(folder / "worse.run", run_of(1, upside_down=20))
-    night_of(watch, 2, "--sheet", "2.csv", run="worse.run")
-    night_of(watch, 3, "--sheet", "3.csv", run="worse.run")
-    fill_in("2.csv")
-    fill_in("3.csv")
-    sheets = ("3.csv",) if by_sharing else ("2.csv",)
-    late = watch("submit", *sheets, "--judge", "ann")
+    for night in (2, 3):
+        night_of(watch, night, "--sheet", f"{night}.csv", run="bad.run")
+        fill_in(f"{night}.csv")
+    late = watch("submit", "3.csv" if by_sharing else "2.csv", "--judge", "ann")
     assert late.code == 10
     assert f"ALARM: {DATES[1]} is worse than {DATES[0]}" in " ".join(late.err.split())

@@ -64,8 +64,7 @@ def test_a_watch_says_what_it_sees_once_its_first_night_is_judged(reference, is_
 def test_more_labels_see_more():
     found = []
     for budget in (25.0, 100.0):
-        watch = Watch(margin=0.5, budget=budget)
-        watch.night(1)
+        watch = Watch.judged(margin=0.5, budget=budget)
         found.append(expected_alarms(watch.store, NAME)[0].same_night)
     assert found[0] < found[1]
 
@@ -81,9 +80,7 @@ def test_odds_are_words(chance, words):
 
 def test_no_loss_of_0_is_looked_for(monkeypatch):
     """Where all is exactly known, and no margin is given, it was to raise the alarm less than 1 time in 20."""
-    watch = Watch(margin=0.0)
-    watch.night(1)
-    monkeypatch.setattr(
-        alarm_chances, "_planned_errors", lambda case, settings, targets, hand: np.zeros((6, len(targets)))
-    )
+    watch = Watch.judged(margin=0.0)
+    exact = lambda case, settings, targets, hand: np.zeros((6, len(targets)))  # noqa: E731
+    monkeypatch.setattr(alarm_chances, "_planned_errors", exact)
     assert expected_alarms(watch.store, NAME) == []
