@@ -21,14 +21,22 @@ N_QUERIES, DEPTH = 40, 10
 QUERIES, DOCS = [f"q{q:02d}" for q in range(N_QUERIES)], [f"d{k}" for k in range(DEPTH)]
 
 
-def case_of(price, **more):
-    """Return a run of ten documents for each of forty queries, graded by a machine at a price."""
-    random = np.random.default_rng(1)
-    run = {query: {doc: float(-k) for k, doc in enumerate(DOCS)} for query in QUERIES}
-    pairs = {"query_id": np.repeat(QUERIES, DEPTH), "doc_id": DOCS * N_QUERIES}
-    frame = pl.DataFrame(pairs | {"grade": random.integers(0, 4, N_QUERIES * DEPTH), **more})
-    grader = Grades.read(frame, cost=price, name="llm")
-    return prepare(Choices(runs=(run,), graders=(grader,), max_grade=3, seed=1), use_labels=False)
+SAYS = np.random.default_rng(1).integers(0, 4, N_QUERIES * DEPTH)
+RUN = {query: {doc: float(-k) for k, doc in enumerate(DOCS)} for query in QUERIES}
+PAIRS = {"query_id": np.repeat(QUERIES, DEPTH), "doc_id": DOCS * N_QUERIES}
+
+
+def with_graders(*graders, **more):
+    """Return a run of ten documents for each of forty queries, with graders: (name, price, grades of the pairs)."""
+    read = tuple(
+        Grades.read(pl.DataFrame(PAIRS | {"grade": grades} | more), cost=cost, name=name)
+        for name, cost, grades in graders
+    )
+    return prepare(Choices(runs=(RUN,), graders=read, max_grade=3, seed=1), use_labels=False)
+
+
+def case_of(price):
+    return with_graders(("llm", price, SAYS))
 
 
 def planned(case, budget=60):
@@ -77,57 +85,41 @@ def test_each_way_has_the_half_width_of_its_own_model_beside_that_of_the_table()
 
 
 def test_it_pays_up_to_a_price():
-    taken = [note_of(case_of(price)).numbers["n_asked"] for price in (0.0001, 0.001, 0.2, 0.25)]
+    taken = [note_of(case_of(price)).numbers["n_asked"] for price in (0.0001, 0.2, 0.25)]
     assert taken == sorted(taken, reverse=True)
     assert (taken[0], taken[-1]) == (5 * N_QUERIES, 0)
 
 
 def test_of_a_machine_that_nobody_has_asked_too():
     case = about_to_ask(replace(case_of(None), graders=()))
-    notes = [
-        asking_notes(case, planned(case), price, skill)[0] for price, skill in ((1e-4, 0.4), (1e-4, 0.8), (0.1, 0.4))
-    ]
+    plan, asked = planned(case), ((1e-4, 0.4), (1e-4, 0.8), (0.1, 0.4))
+    notes = [asking_notes(case, plan, price, skill)[0] for price, skill in asked]
     assert [note.numbers["places"] for note in notes] == ["all", "all", "none"]
     little, much, dear = (note.numbers["half_widths"] for note in notes)
-    assert (
-        much[-1] < little[-1] < little[0] == pytest.approx(planned(case).questions[0].chosen[0].prospect.half_width())
-    )
+    assert much[-1] < little[-1] < little[0] == pytest.approx(plan.questions[0].chosen[0].prospect.half_width())
     assert dear[0] == pytest.approx(little[0])
-
-
-def test_one_that_was_asked_has_its_price_already():
-    case = case_of(0.01)
-    with pytest.raises(ChoiceError, match="`ask_price` is for a grader not asked yet"):
-        asking_notes(case, planned(case), 0.02)
 
 
 def test_prices_that_leave_no_question():
     assert note_of(case_of(0.0)).code == "asking costs nothing"
     case = replace(case_of(None), graders=())
-    assert asking_notes(case, planned(case), 1.0)[0].code == "asking as dear as people"
-    assert asking_notes(case, planned(case), 0.7)[0].code == "asking takes the budget"
+    plan = planned(case)
+    assert asking_notes(case, plan) == []
+    assert asking_notes(case, plan, 1.0)[0].code == "asking as dear as people"
+    assert asking_notes(case, plan, 0.7)[0].code == "asking takes the budget"
+    with pytest.raises(ChoiceError, match="`ask_price` is for a grader not asked yet"):
+        asking_notes(case_of(0.01), plan, 0.02)
 
 
 def test_money_is_that_of_the_replies():
-    note = note_of(case_of(0.001, cost=np.full(N_QUERIES * DEPTH, 0.002)))
+    note = note_of(with_graders(("llm", 0.001, SAYS), cost=np.full(N_QUERIES * DEPTH, 0.002)))
     assert note.numbers["money"] == pytest.approx(0.002 * 5 * N_QUERIES)
 
 
-def test_without_a_price_nothing_is_said():
-    case = case_of(None)
-    assert asking_notes(case, planned(case)) == []
-
-
 def test_each_of_several_is_paid_for_its_own_items():
-    case = case_of(0.01)
-    grader = case.graders[0]
-    few = Grades.read(
-        pl.DataFrame({"query_id": QUERIES, "doc_id": ["d0"] * N_QUERIES, "grade": [1] * N_QUERIES}),
-        cost=0.02,
-        name="few",
-    )
-    run = {query: {doc: float(-k) for k, doc in enumerate(DOCS)} for query in QUERIES}
-    both = prepare(Choices(runs=(run,), graders=(grader, few), max_grade=3, seed=1), use_labels=False)
+    pairs = pl.DataFrame({"query_id": QUERIES, "doc_id": ["d0"] * N_QUERIES, "grade": [1] * N_QUERIES})
+    graders = (case_of(0.01).graders[0], Grades.read(pairs, cost=0.02, name="few"))
+    both = prepare(Choices(runs=(RUN,), graders=graders, max_grade=3, seed=1), use_labels=False)
     paid = 5 * N_QUERIES * 0.01 + N_QUERIES * 0.02
     assert both.asking_cost(*both.targets(["DCG@5"], ["run"])) == pytest.approx(paid)
     numbers = note_of(both).numbers
@@ -135,27 +127,13 @@ def test_each_of_several_is_paid_for_its_own_items():
     assert numbers["cost"] == pytest.approx(5 * N_QUERIES * 0.01)
 
 
-def with_graders(*graders):
-    """Return the case with these graders: (name, price, grades of the pairs)."""
-    run = {query: {doc: float(-k) for k, doc in enumerate(DOCS)} for query in QUERIES}
-    pairs = {"query_id": np.repeat(QUERIES, DEPTH), "doc_id": DOCS * N_QUERIES}
-    read = tuple(
-        Grades.read(pl.DataFrame(pairs | {"grade": grades}), cost=cost, name=name) for name, cost, grades in graders
-    )
-    return prepare(Choices(runs=(run,), graders=read, max_grade=3, seed=1), use_labels=False)
-
-
-SAYS = np.random.default_rng(1).integers(0, 4, N_QUERIES * DEPTH)
-
-
 def test_each_of_several_is_weighed_for_itself():
     case = with_graders(("cheap", 0.0001, SAYS), ("dear", 0.1, SAYS[::-1]))
-    numbers = note_of(case).numbers
+    numbers, alone = note_of(case).numbers, note_of(with_graders(("cheap", 0.0001, SAYS))).numbers
     assert (numbers["names"], numbers["places"]) == (("cheap",), "all")
     assert numbers["others"] == ("cheap and dear", "dear")
-    alone = with_graders(("cheap", 0.0001, SAYS))
-    assert numbers["asking"] == pytest.approx(note_of(alone).numbers["asking"]) == pytest.approx(5 * N_QUERIES * 1e-4)
-    ratio = [np.divide(*note.numbers["half_widths"][::-2]) for note in (note_of(case), note_of(alone))]
+    assert numbers["asking"] == pytest.approx(alone["asking"]) == pytest.approx(5 * N_QUERIES * 1e-4)
+    ratio = [np.divide(*each["half_widths"][::-2]) for each in (numbers, alone)]
     assert ratio[0] == pytest.approx(ratio[1])
     assert min(numbers["half_widths_of_others"]) > numbers["half_width"]
 
@@ -182,16 +160,12 @@ def test_what_is_paid_already_is_there_without_asking_too():
 
 def test_what_a_machine_lacks_is_counted_of_what_can_change_the_answer():
     """Catches a machine that was asked about ten places and is said to lack half of a deep pool."""
-    run = {query: {doc: float(-k) for k, doc in enumerate(DOCS)} for query in QUERIES}
     for n_asked, counted in ((5, 0), (3, 2 * N_QUERIES), (8, 0)):
-        asked = [(query, doc) for query in QUERIES for doc in DOCS[:n_asked]]
-        frame = pl.DataFrame(
-            {"query_id": [q for q, _ in asked], "doc_id": [d for _, d in asked], "grade": [1] * len(asked)}
-        )
-        choices = Choices(runs=(run,), graders=(Grades.read(frame, name="llm"),), max_grade=3, seed=1)
-        case = prepare(choices, use_labels=False, measures=["DCG@5"])
+        docs = DOCS[:n_asked] * N_QUERIES
+        frame = pl.DataFrame({"query_id": np.repeat(QUERIES, n_asked), "doc_id": docs, "grade": [1] * len(docs)})
+        choices = Choices(runs=(RUN,), graders=(Grades.read(frame, name="llm"),), max_grade=3, seed=1)
+        whole, case = (prepare(choices, use_labels=False, **asked) for asked in ({}, {"measures": ["DCG@5"]}))
         (note,) = [note for note in case.notes if note.code == "grader missing"]
         assert (note.numbers["n_counted"], note.numbers["of_counted"]) == (counted, 5 * N_QUERIES)
         assert note.numbers["n"] == (DEPTH - n_asked) * N_QUERIES
-    whole = prepare(choices, use_labels=False)
     assert "n_counted" not in next(note for note in whole.notes if note.code == "grader missing").numbers

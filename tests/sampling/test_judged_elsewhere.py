@@ -1,9 +1,9 @@
 """Judgments of a sample that come back without its id: from Label Studio, from a judgments file, from a bare table."""
 
-import csv
 import json
 
 import pytest
+from cli_files import csv_rows, write_csv
 
 from activeeval.cli import run as run_command
 from activeeval.core.errors import InputError
@@ -25,27 +25,14 @@ def files(tmp_path_factory):
     named = [word for option, name in words.items() for word in (option, str(folder / name))]
     options = ["--max-grade", "2", "--measure", "DCG@5", "--budget", "20", "--seed", "1"]
     assert run_command(["sample", *named, *options]) == 0
-    rows = list(csv.DictReader((folder / "s.csv").read_text().splitlines()))
-    for row in rows:
-        row["grade"] = grade_of(row["doc_id"])
-    with (folder / "full.csv").open("w", newline="") as handle:
-        writer = csv.DictWriter(handle, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    rows = [row | {"grade": grade_of(row["doc_id"])} for row in csv_rows(folder / "s.csv")]
+    write_csv(folder / "full.csv", rows)
     pairs = [(row["query_id"], row["doc_id"], row["grade"]) for row in rows]
+    judge = {"completed_by": {"email": "ann@x.org"}, "lead_time": 3.0, "was_cancelled": False}
+    results = [[{"type": "choices", "value": {"choices": [f"{grade}"]}}] for *_, grade in pairs]
     tasks = [
-        {
-            "data": {"query_id": query, "doc_id": doc},
-            "annotations": [
-                {
-                    "completed_by": {"email": "ann@x.org"},
-                    "lead_time": 3.0,
-                    "was_cancelled": False,
-                    "result": [{"type": "choices", "value": {"choices": [f"{grade}"]}}],
-                }
-            ],
-        }
-        for query, doc, grade in pairs
+        {"data": {"query_id": query, "doc_id": doc}, "annotations": [judge | {"result": result}]}
+        for (query, doc, _), result in zip(pairs, results, strict=True)
     ]
     (folder / "studio.json").write_text(json.dumps(tasks))
     more = [*pairs, ("q0", "elsewhere", 1)]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RR, InputError, Recall, Success
-from activeeval.campaigns import assignments
 from activeeval.campaigns.draw import CampaignDrawing
-from activeeval.campaigns.store import JudgeAnswer, open_store
+from activeeval.campaigns.scripted_judge import judge_all
+from activeeval.campaigns.store import open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.design.methods import default_method
 from activeeval.inputs.budgets import Budget
@@ -67,19 +67,14 @@ def test_of_one_ranking_of_whose_grades_nothing_is_known_they_are_planned():
     assert draw_for(alone, replace(NDCG_REQUEST, adaptive_depth="3")).sample.campaign.drawn_design.looks == "3"
 
 
-@pytest.mark.parametrize("goal", [{"half_width": 0.2}])
-def test_a_budget_for_a_goal_is_that_of_the_sample_that_is_drawn(goal):
+def test_a_budget_for_a_goal_is_that_of_the_sample_that_is_drawn():
     """The plan of the budget looks as the sample does."""
-    request = replace(NDCG_REQUEST, budget=None, **goal)
+    request, needed = replace(NDCG_REQUEST, budget=None, half_width=0.2), {}
     case = prepare(CHOICES, use_labels=False, measures=["nDCG@3"])
-    plans = {
-        looks: plan_sample(case, ["nDCG@3"], goals=[request.checked_price()], adaptive_depth=looks)
-        for looks in ("3", "off")
-    }
-    needed = {
-        looks: max(row.prospect.budget for row in plan.questions[0].rows_of({"depth"}) if row.goal is not None)
-        for looks, plan in plans.items()
-    }
+    for looks in ("3", "off"):
+        plan = plan_sample(case, ["nDCG@3"], goals=[request.checked_price()], adaptive_depth=looks)
+        rows = plan.questions[0].rows_of({"depth"})
+        needed[looks] = max(row.prospect.budget for row in rows if row.goal is not None)
     assert needed["3"] != needed["off"]
     assert draw_for(CHOICES, request).budget.amount == pytest.approx(needed["3"], rel=0.05)
 
@@ -88,15 +83,13 @@ def test_a_budget_for_a_goal_is_that_of_the_sample_that_is_drawn(goal):
 def test_of_campaigns_and_their_further_rounds(tmp_path, asked, strict, looks):
     url = f"sqlite:///{tmp_path / 'c.db'}"
     drawing = CampaignDrawing(opened=lambda: open_store(url, create=True), name="c", place=url)
-    rules, request = Rules(strict_order=strict), replace(NDCG_REQUEST, adaptive_depth=asked)
+    rules, request = Rules(strict_order=strict), replace(NDCG_REQUEST, adaptive_depth=asked, budget=Budget(30))
     sample, _ = drawing.new(CHOICES, request, rules)
     assert sample.campaign.drawn_design.looks == looks
+    grades = {(f"q{q}", f"d{d}"): d % 4 for q in range(40) for d in range(8)}
     with open_store(url) as store:
         assert store.campaign("c").config.get("looks", "off") == looks
-        while (item := assignments.desk_of(store, "c").claim("ann")) is not None:
-            assignments.desk_of(store, "c").submit(
-                item.token, JudgeAnswer(kind="judged", grade=int(item.doc_id[1:]) % 4)
-            )
+        assert list(judge_all(store, "c", "ann", grades))
     again, _ = drawing.further_round(CHOICES, NDCG_REQUEST)
     assert again.campaign.drawn_design.looks == looks
 

@@ -12,7 +12,8 @@ from cli_cases import RUN, both, files, grade_of, judge_file
 from cli_files import csv_rows, write_csv, write_lines
 from openpyxl import load_workbook
 
-from activeeval.formats.tables.draws import read_draws
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.tables.draws import EMPTY, Draws, read_draws, write_draws
 
 DRAW = (*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--budget", "60%", "--seed", 3)
 PEOPLE = ("ann", "bob", "cy")
@@ -152,15 +153,11 @@ def test_a_workbook_offers_the_grades_and_says_how_to_judge(call, folder):
     assert call("score", "d.xlsx", "a.run", "P@5").out == call("score", "e.csv", "a.run", "P@5").out
 
 
-def test_a_workbook_by_default_says_what_the_columns_are(call):
-    assert call("sample", *DRAW, *files("d.xlsx")).code == 0
-    page = load_workbook("d.xlsx").worksheets[1]
-    words = "\n".join(str(cell.value) for cell in page["A"])
+def test_without_openpyxl_the_extra_is_named(call, monkeypatch):
+    assert call("sample", *DRAW, *files("c.xlsx")).code == 0
+    words = "\n".join(str(cell.value) for cell in load_workbook("c.xlsx").worksheets[1]["A"])
     assert "`cannot`" in words
     assert "CSV UTF-8" in words
-
-
-def test_without_openpyxl_the_extra_is_named(call, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     done = call("sample", *DRAW, *files("d.xlsx"))
     assert done.code == 1
@@ -194,18 +191,10 @@ def test_a_sheet_that_windows_saved_is_said_to_be_one(call, folder):
 
 
 def test_a_workbook_holds_every_id_as_it_is(tmp_path):
-    from activeeval.core.pool.texts import Texts
-    from activeeval.formats.tables.draws import EMPTY, Draws, write_draws
-
     ids = ["=1+1", "0012", "_x0041_", " padded ", "a\nb", "1e5", "'quoted", "café", "🜁"]
-    draws = Draws(
-        sample="abc",
-        block=[1] * len(ids),
-        query_id=Texts.from_list(ids),
-        doc_id=Texts.from_list(ids[::-1]),
-        grade=[EMPTY] * len(ids),
-    )
+    of_queries, of_docs = Texts.from_list(ids), Texts.from_list(ids[::-1])
+    n = len(ids)
+    draws = Draws(sample="abc", block=[1] * n, query_id=of_queries, doc_id=of_docs, grade=[EMPTY] * n)
     write_draws(draws, tmp_path / "a.xlsx")
     back = read_draws(tmp_path / "a.xlsx")
-    assert back.query_id.tolist() == ids
-    assert back.doc_id.tolist() == ids[::-1]
+    assert (back.query_id.tolist(), back.doc_id.tolist()) == (ids, ids[::-1])

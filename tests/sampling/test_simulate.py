@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -39,37 +38,33 @@ def simulate(call):
 @pytest.mark.parametrize("pool", [LETOR, RUNS], ids=["letor", "runs"])
 def test_every_field_with_its_standard_error(simulate, pool):
     rows = simulate(*pool, *TWO, *OF_PAPER)
-    assert len(rows) == 8
-    for row in rows:
-        assert set(row) >= FIELDS | SIMULATED | {f"{name}_se" for name in SIMULATED}
-        assert (row["measure"], row["definition"]) == ("DCG", "DCG(dcg='exp-log2')")
-        assert row["repetitions"] == 40
-        assert 0 <= row["coverage"] <= 1
-        assert 0 < row["spent"] <= row["spent_max"] <= row["budget"] * (1 + 1e-12)
-        assert row["spent_sd"] >= 0
-        assert (row["scope"], row["interval"]) == ("pool", "t")
-        assert 0 < row["queries"] <= row["items"]
-        assert row["rmse"] >= max(row["mae"], abs(row["bias"])) > 0
-        assert row["selection_error"] is None
-        assert all(row[f"{name}_se"] >= 0 for name in SIMULATED - {"labels_saved", "selection_error"})
     budgets = sorted({row["budget"] for row in rows})
     assert [(row["method"], row["budget"]) for row in rows] == [(m, b) for m in PAPER for b in budgets]
     assert budgets[1] == pytest.approx(2 * budgets[0])
+    for row in rows:
+        assert set(row) >= FIELDS | SIMULATED | {f"{name}_se" for name in SIMULATED}
+        assert (row["measure"], row["definition"]) == ("DCG", "DCG(dcg='exp-log2')")
+        assert (row["scope"], row["interval"], row["repetitions"], row["selection_error"]) == ("pool", "t", 40, None)
+        assert 0 <= row["coverage"] <= 1
+        assert 0 < row["spent"] <= row["spent_max"] <= row["budget"] * (1 + 1e-12)
+        assert row["spent_sd"] >= 0
+        assert 0 < row["queries"] <= row["items"]
+        assert row["rmse"] >= max(row["mae"], abs(row["bias"])) > 0
+        assert all(row[f"{name}_se"] >= 0 for name in SIMULATED - {"labels_saved", "selection_error"})
     for row in rows[:2]:
         assert (row["efficiency"], row["efficiency_se"], row["labels_saved"]) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("measure", ["DCG@3", "AP(rel=2)@4"])
 def test_the_truth_is_the_score(call, simulate, measure):
-    mean = call("--quiet", "score", "q.qrels", "a.run", measure, "-o", "jsonl").rows[0]
-    rows = simulate(*RUNS, "--measure", measure, "--budget", "20%")
-    assert {row["measure"] for row in rows} == {mean["measure"]}
-    assert [row["method"] for row in rows] == ["passive", "items" if measure in ADDITIVE else "depth"]
-    assert [row["truth"] for row in rows] == pytest.approx([mean["value"]] * 2, rel=1e-12)
-    versus = call("--quiet", "score", "q.qrels", "a.run", measure, "--versus", "b.run", "-o", "jsonl").rows[0]
-    rows = simulate(*RUNS, "--measure", measure, "--budget", "20%", "--versus-run", "b.run")
-    assert [row["truth"] for row in rows] == pytest.approx([versus["difference"]] * 2, rel=1e-12)
-    assert all(0 <= row["selection_error"] <= 1 for row in rows)
+    of_two = ("--versus", "b.run"), ("--versus-run", "b.run"), "difference"
+    for versus, simulated, field in (((), (), "value"), of_two):
+        (score,) = call("--quiet", "score", "q.qrels", "a.run", measure, *versus, "-o", "jsonl").rows
+        rows = simulate(*RUNS, "--measure", measure, "--budget", "20%", *simulated)
+        assert {row["measure"] for row in rows} == {score["measure"]}
+        assert [row["method"] for row in rows] == ["passive", "items" if measure in ADDITIVE else "depth"]
+        assert [row["truth"] for row in rows] == pytest.approx([score[field]] * 2, rel=1e-12)
+        assert all(0 <= row["selection_error"] <= 1 for row in rows if versus)
 
 
 @pytest.mark.parametrize(
@@ -89,20 +84,11 @@ def test_one_seed_one_answer(call, options):
     assert first.out != call(*command, "--seed", 4).out
 
 
-@pytest.mark.parametrize("measure", ["nDCG@5"])
-def test_all_is_every_method_that_fits(simulate, measure):
-    rows = simulate(*RUNS, "--measure", measure, "--budget", "20%", "--method", "all")
-    fitting = [name for name in METHODS if measure in ADDITIVE or not name.startswith("items")]
-    assert [row["method"] for row in rows] == fitting
-    assert simulate(*RUNS, "--measure", measure, "--budget", "20%", "--method", "all", "--method", "active") == rows
-    one = simulate(*RUNS, "--measure", measure, "--budget", "20%", "--method", "depth")
-    assert {row["method"]: row for row in rows}["depth"] == one[1]
-
-
-def test_the_default_is_passive_and_the_best_safe_method(simulate):
-    assert simulate(*LETOR, *TWO) == simulate(*LETOR, *TWO, "--method", "passive", "--method", "items")
-    of_err = (*LETOR, *TWO, "--measure", "ERR@5", "--train", "t.txt")
-    assert simulate(*of_err) == simulate(*of_err, "--method", "depth")
+def test_all_is_every_method_that_fits(simulate):
+    asked = (*RUNS, "--measure", "nDCG@5", "--budget", "20%")
+    rows = simulate(*asked, "--method", "all", "--method", "active")
+    assert [row["method"] for row in rows] == [name for name in METHODS if not name.startswith("items")]
+    assert {row["method"]: row for row in rows}["depth"] == simulate(*asked, "--method", "depth")[1]
 
 
 def test_the_query_factor_can_be_left_out(simulate):
@@ -129,30 +115,12 @@ def test_depths_may_follow_labels(simulate):
     assert unasked == plain
 
 
-def test_depths_of_several_systems_may_follow_labels(simulate):
-    lines = Path("b.run").read_text().splitlines()
-    turned = (f"{line.rsplit(' ', 2)[0]} {9 - int(line.split()[3])} C\n" for line in lines[::-1])
-    Path("c.run").write_text("".join(turned))
-    systems = (*JUDGED, "--run", "b.run", "--run", "c.run", "--unjudged", "irrelevant", "--max-grade", 4)
-    rows = simulate(*systems, "--measure", "nDCG@3", "--method", "depth", "--adaptive-depth", "each", "--budget", "40%")
-    assert {row["method"] for row in rows} == {"passive", "depth"}
-
-
-def test_versus_scores(simulate, folder):
-    alone = [
-        simulate("--letor", "a.txt", "--scores", s, "--budget", "20%")[0]["truth"] for s in ("a.score", "a.second")
-    ]
-    both = simulate(*LETOR, "--scores", "a.second", "--budget", "20%")
-    assert both[0]["truth"] == pytest.approx(alone[0] - alone[1], rel=1e-9)
-
-
 def test_several_letor_files_with_one_score_file_each(simulate, folder):
     files = ("--letor", "a.txt", "--letor", "b.txt", "--scores", "a.score", "--scores", "b.score")
     rows = simulate(*files, "--budget", "20%")
     parts = [simulate("--letor", f"{x}.txt", "--scores", f"{x}.score", "--budget", "20%")[0]["truth"] for x in "ab"]
     assert rows[0]["truth"] == pytest.approx((40 * parts[0] + 30 * parts[1]) / 70, rel=1e-12)
-    joined = [line for x in "ab" for line in (folder / f"{x}.score").read_text().split()]
-    write_lines(folder / "ab.score", joined)
+    write_lines(folder / "ab.score", [x for name in "ab" for x in (folder / f"{name}.score").read_text().split()])
     again = simulate(*files[:4], "--scores", "ab.score", "--budget", "20%")
     assert [row | {"system": ""} for row in again] == [row | {"system": ""} for row in rows]
 
@@ -170,43 +138,30 @@ def test_the_unit_is_the_judging_of_one_mean_item(simulate, folder, overhead):
 
 def test_costs_by_length_and_from_a_file_agree(simulate, folder):
     rows = [line.split() for line in (folder / "a.txt").read_text().splitlines()]
-    lengths = [float(row[4].partition(":")[2]) for row in rows]
-    costs = [repr(math.log(math.e + x)) for x in lengths]
+    costs = [repr(math.log(math.e + float(row[4].partition(":")[2]))) for row in rows]
     write_lines(folder / "plain.costs", costs)
     table = [f"{row[1][4:]},{row[-1]},{cost}" for row, cost in zip(rows, costs, strict=True)]
     write_lines(folder / "costs.csv", ["qid,docno,cost", *table[::-1]])
-    first, second, third = (
-        simulate(*LETOR, *TWO, "--cost", kind) for kind in ("log-length:3", "plain.costs", "costs.csv")
-    )
-    assert first == second == third
-    assert first != simulate(*LETOR, *TWO)
+    kinds = ("log-length:3", "plain.costs", "costs.csv")
+    first, second, third = (simulate(*LETOR, *TWO, "--cost", kind) for kind in kinds)
+    assert first == second == third != simulate(*LETOR, *TWO)
 
 
 @pytest.mark.parametrize(
-    ("pool", "options"),
+    ("pool", "train", "model"),
     [
-        (LETOR, ("--train", "t.txt")),
-        (LETOR, ("--train", "t.txt", "--train", "b.txt", "--model", "logit:tune")),
-        (LETOR, ("--model", "probs=a.probs.csv")),
-        (RUNS, ("--model", "logit", "--versus-run", "b.run", "--train", "40%")),
-        (RUNS, ("--model", "probs=q.probs.csv", "--train", "0.4")),
+        (LETOR, ("--train", "t.txt"), ()),
+        (LETOR, ("--train", "t.txt", "--train", "b.txt"), ("--model", "logit:tune")),
+        (LETOR, (), ("--model", "probs=a.probs.csv")),
+        (RUNS, ("--versus-run", "b.run", "--train", "40%"), ("--model", "logit")),
+        (RUNS, ("--train", "0.4"), ("--model", "probs=q.probs.csv")),
     ],
-    ids=lambda x: " ".join(x) if "-" in x[0] and x not in (LETOR, RUNS) else x[0][2:],
+    ids=["forest", "logit", "probabilities", "logit of a share", "probabilities and a share"],
 )
-def test_models_change_the_sampling_and_not_the_truth(simulate, pool, options):
-    more = (*OF_PAPER, "--method", "items", "--method", "depth")
-    rows = {row["method"]: row for row in simulate(*pool, *options, *more, "--budget", "17%")}
-    if (share := options[-1] if "--train" in options else "").startswith(("0.", "40")):
-        uniform = ("--model", "uniform", *more)
-        plain = {row["method"]: row for row in simulate(*pool, *options, *uniform, "--budget", "17%")}
-        fraction = 0.4 if share == "40%" else float(share)
-        n = {LETOR: 40, RUNS: 30}[pool]
-        census = simulate(*pool, *options, "--budget", 1000, "--method", "passive")[0]
-        assert census["queries"] == n - round(fraction * n)
-    else:
-        plain = {row["method"]: row for row in simulate(*pool, "--model", "uniform", *more, "--budget", "17%")}
-        assert rows["active"]["truth"] == plain["active"]["truth"]
-        assert {**rows["active_uniD"], "efficiency": 0} == {**plain["active_uniD"], "efficiency": 0}
+def test_models_change_the_sampling_and_not_the_truth(simulate, pool, train, model):
+    asked = (*pool, *train, *OF_PAPER, "--method", "items", "--method", "depth", "--budget", "17%")
+    rows, plain = ({r["method"]: r for r in simulate(*asked, *m)} for m in (model, ("--model", "uniform")))
+    assert {**rows["active_uniD"], "efficiency": 0} == {**plain["active_uniD"], "efficiency": 0}
     for method in ("active", "items", "depth"):
         assert rows[method]["rmse"] != plain[method]["rmse"]
         assert rows[method]["truth"] == plain[method]["truth"]
@@ -253,13 +208,11 @@ def test_what_does_not_fit_is_refused_before_a_file_is_read(call, options, messa
     assert re.fullmatch(f"activeeval: {message}\n", answer.err)
 
 
-def judged_pairs(folder, grades, turned):
-    """Write judgments x.qrels of two documents of 60 queries, the run x.run, and y.run that turns some of its lists."""
-    lists = [["a", "b"] for _ in grades]
-    other = [one[::-1] if turned(q) else one for q, one in enumerate(lists)]
-    write_lines(folder / "x.qrels", [f"q{q} 0 {d} {y * (d == 'a')}" for q, y in enumerate(grades) for d in "ab"])
-    for name, found in (("x.run", lists), ("y.run", other)):
-        write_lines(folder / name, [f"q{q} Q0 {d} 1 {-i} r" for q, one in enumerate(found) for i, d in enumerate(one)])
+def judged_pairs(folder, grades):
+    """Write judgments x.qrels of two documents of 60 queries, and the run x.run."""
+    queries = list(enumerate(grades))
+    write_lines(folder / "x.qrels", [f"q{q} 0 {d} {y * (d == 'a')}" for q, y in queries for d in "ab"])
+    write_lines(folder / "x.run", [f"q{q} Q0 {d} 1 {-i} r" for q, _ in queries for i, d in enumerate("ab")])
     return "simulate", "--qrels", "x.qrels", "--run", "x.run", "--repetitions", 400, "-o", "jsonl"
 
 
@@ -268,7 +221,7 @@ RARE = [4 if q in (7, 40) else q % 2 for q in range(60)]
 
 
 def test_intervals_that_are_too_short_are_told(call, folder):
-    pool = judged_pairs(folder, RARE, lambda q: False)
+    pool = judged_pairs(folder, RARE)
     answer = call(*pool, "--measure", "DCG@1", "--budget", 8, "--budget", 20, "--budget", 60)
     floor = 0.95 - 3 * math.sqrt(0.95 * 0.05 / 400)
     short = [row for row in answer.rows if row["method"] == "passive" and row["coverage"] < floor]
@@ -292,32 +245,24 @@ def test_why_intervals_are_too_short(capsys):
     )
 
 
-@pytest.mark.parametrize("suffix", ["svg"])
-def test_plot(call, folder, suffix):
-    answer = call("simulate", *LETOR, *TWO, *BRIEF, "--measure", "DCG", "--measure", "ERR", "--plot", f"x.{suffix}")
-    assert answer.code == 0
-    assert answer.err.splitlines()[-1] == f"activeeval: wrote x.{suffix}"
-    magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
-    assert (folder / f"x.{suffix}").read_bytes().startswith(magic)
-
-
 @pytest.mark.parametrize("form", ["text", "tsv"])
-def test_other_formats(call, form):
-    answer = call("simulate", *LETOR, *TWO, *OF_PAPER, "--repetitions", 40, "-o", form)
+def test_other_formats_and_a_plot(call, folder, form):
+    answer = call("simulate", *LETOR, *TWO, *OF_PAPER, "--repetitions", 40, "-o", form, "--plot", "x.svg")
     assert answer.code == 0
-    assert all(name in answer.out.replace("\\_", "_") for name in PAPER)
+    assert answer.err.splitlines()[-1] == "activeeval: wrote x.svg"
+    assert (folder / "x.svg").read_bytes().startswith(b"<?xml")
+    assert all(name in answer.out for name in PAPER)
     lines = answer.out.splitlines()
     if form == "tsv":
-        assert {line.count("\t") for line in lines} == {lines[0].count("\t")}
-        assert len(lines) == 9
-    if form == "text":
-        assert max(map(len, lines)) <= 100
-        assert lines[0].startswith("DCG, a.score, ")
-        assert any(line.startswith("40 queries, 40 repetitions, budgets in judgments, the truth is ") for line in lines)
-        assert "DCG is DCG(dcg='exp-log2')." in " ".join(lines)
-        dear = call("simulate", *LETOR, "--budget", "40%", "--overhead", 1, "--repetitions", 40)
-        assert "40 repetitions, budgets in mean items" in dear.out
-        assert "spent_max" in call("simulate", *LETOR, "--budget", "40%", "--repetitions", 40, "-o", "wide").out
+        assert ({line.count("\t") for line in lines}, len(lines)) == ({lines[0].count("\t")}, 9)
+        return
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("DCG, a.score, ")
+    assert any(line.startswith("40 queries, 40 repetitions, budgets in judgments, the truth is ") for line in lines)
+    assert "DCG is DCG(dcg='exp-log2')." in " ".join(lines)
+    dear = ("simulate", *LETOR, "--budget", "40%", "--overhead", 1, "--repetitions", 40)
+    assert "40 repetitions, budgets in mean items" in call(*dear).out
+    assert "spent_max" in call(*dear, "-o", "wide").out
 
 
 def test_traffic_weighs_the_queries(call, folder, simulate):
@@ -365,47 +310,23 @@ def test_items_that_the_truth_needs_and_nobody_judged_are_an_error(call, folder,
     assert call("simulate", *JUDGED, "--unjudged", "error", "--measure", measure, *BRIEF).err == answer.err
 
 
-def test_only_what_the_measure_needs_must_be_judged(call, folder):
-    lines = (folder / "a.run").read_text().splitlines()
-    top = {}
-    for line in lines:
-        query, _, document, _, score, _ = line.split()
-        top[query] = max(top.get(query, (-9.0, "")), (float(score), document))
-    write_lines(folder / "top.qrels", [f"{query} 0 {document} 1" for query, (_, document) in top.items()])
-    options = ("simulate", "--qrels", "top.qrels", "--run", "a.run", "--budget", "20%", *BRIEF)
-    assert call(*options, "--measure", "P@1").rows[0]["truth"] == pytest.approx(1)
-    refused = call(*options, "--measure", "P@1", "--measure", "P@2")
-    assert refused.code == 1
-    assert "@2 needs are not judged" in refused.err.splitlines()[-1]
-
-
-def test_a_budget_that_passive_cannot_pay_is_told_as_its_own(call):
+def test_a_budget_that_a_method_cannot_pay_is_told_as_its_own_and_left_out_where_another_pays(call):
     answer = call("--quiet", "simulate", *LETOR, "--budget", "2%", "--method", "items")
     assert answer.code == 1
-    assert re.fullmatch(
-        r"activeeval: DCG, passive: --budget 2% .*does not pay for the most expensive query.*\n", answer.err
-    )
+    dear = r"activeeval: DCG, passive: --budget 2% .*does not pay for the most expensive query.*\n"
+    assert re.fullmatch(dear, answer.err)
     expected = call("--quiet", "simulate", *LETOR, "--budget", "4%", "--method", "random", "--expected")
     assert re.fullmatch(r"activeeval: DCG, random: --budget 4% .*does not pay for .*\n", expected.err)
-
-
-@pytest.mark.parametrize(
-    ("share", "advice"),
-    [
-        ((), "--defensive-share 0.1 keeps every weight below 10"),
-        (("--defensive-share", 0.01), "--defensive-share 0.1 keeps every weight below 10"),
-        (("--defensive-share", 0.1), None),
-    ],
-)
-def test_heavy_weights_are_told_with_advice_that_helps(call, share, advice):
-    options = ("--scores", "a.second", "--budget", "33%", "--method", "active_uniD", *share)
-    told = [
-        line for line in call("simulate", *LETOR, *options, *BRIEF).err.splitlines() if "plain random sample" in line
-    ]
-    assert [line.rpartition("; ")[2] for line in told] == ([advice] if advice else [])
-
-
-def test_a_budget_that_a_method_cannot_do_with_is_left_out_and_said(call):
     done = call("simulate", *RUNS, "--measure", "DCG", "--budget", 3, "--budget", 60, *BRIEF)
     assert {row["budget"] for row in done.rows} == {60}
     assert re.search(r"passive: --budget 3 does not pay for the most expensive query.*; left out\n", done.err), done.err
+
+
+@pytest.mark.parametrize(
+    ("share", "advice"), [((), "--defensive-share 0.1 keeps every weight below 10"), (("--defensive-share", 0.1), None)]
+)
+def test_heavy_weights_are_told_with_advice_that_helps(call, share, advice):
+    options = ("--scores", "a.second", "--budget", "33%", "--method", "active_uniD", *share)
+    lines = call("simulate", *LETOR, *options, *BRIEF).err.splitlines()
+    told = [line.rpartition("; ")[2] for line in lines if "plain random sample" in line]
+    assert told == ([advice] if advice else [])

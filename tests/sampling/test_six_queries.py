@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
 
 import pytest
+from cli_files import csv_rows, write_csv
 
 from activeeval import DCG, METHODS, StateError, evaluate
 from activeeval.campaigns.create_and_grow import create
@@ -39,15 +39,8 @@ def case(tmp_path, monkeypatch):
     return prepare(Choices(runs=("a.run",), max_grade=3, seed=1), use_labels=False)
 
 
-def judge_sheet(path, blocks=99):
-    with open(path, newline="") as handle:
-        rows = list(csv.DictReader(handle))
-    for row in rows:
-        row["grade"] = GRADES[row["query_id"], row["doc_id"]] if int(row["block"]) <= blocks else ""
-    with open(path, "w", newline="") as handle:
-        writer = csv.DictWriter(handle, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+def judge_sheet(path):
+    write_csv(path, [row | {"grade": GRADES[row["query_id"], row["doc_id"]]} for row in csv_rows(path)])
 
 
 @pytest.mark.parametrize(("method", "share"), [(name, (1.0, 0.7)[k % 2]) for k, name in enumerate(METHODS)])
