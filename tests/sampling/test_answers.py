@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_cases import RUN, both, files, grade_of, judge_file
+from cli_cases import RUN, both, case_of, files, grade_of, judge_file, one_line
 from cli_files import write_lines
 
 from activeeval.report.message_lookup import text_of
@@ -17,10 +18,8 @@ COMPARED = (*RUN, "--versus-run", "b.run", "--measure", "DCG@5")
 @pytest.fixture
 def sampled(call):
     """Draw a sample of most of the pool and judge it."""
-    done = call(
-        "sample", *COMPARED, "--question", "run", "--question", "difference", "--budget", "70%", *files("d.csv")
-    )
-    assert done.code == 0, done.err
+    questions = ("--question", "run", "--question", "difference")
+    assert call("sample", *COMPARED, *questions, "--budget", "70%", *files("d.csv")).code == 0
     return judge_file("d.csv")
 
 
@@ -30,21 +29,21 @@ def segments(folder, text, name="s.csv"):
 
 
 def test_a_row_for_each_segment_of_each_question(call, folder, sampled):
-    halves = [f"q{q},{'odd' if q % 2 else 'even'}" for q in range(1, 31)]
-    by = segments(folder, "\n".join(["query_id,segment", *halves, "q99,odd"]))
+    halves = {f"q{q}": "odd" if q % 2 else "even" for q in range(1, 31)}
+    by = segments(
+        folder, "".join(["query_id,segment\n", *(f"{q},{name}\n" for q, name in halves.items()), "q99,odd\n"])
+    )
     done = call("estimate", *both("d.csv"), *by, "-o", "jsonl")
     assert "activeeval: 1 query of the pool has no segment\n" in done.err
     rows = done.rows
-    assert [(row["question"], row["segment"]) for row in rows] == [
-        (question, segment) for question in ("run", "difference") for segment in ("odd", "even")
-    ]
-    whole = {row["question"]: row for row in call("estimate", *both("d.csv"), "-o", "jsonl").rows}
+    expected = [(question, segment) for question in ("run", "difference") for segment in ("odd", "even")]
+    assert [(row["question"], row["segment"]) for row in rows] == expected
     for row in rows:
         assert row["confidence"] == pytest.approx(0.975)
         assert row["low"] < row["value"] < row["high"]
-    for question, row in whole.items():
-        parts = [part for part in rows if part["question"] == question]
-        inside = [row for row in sampled if row["query_id"] in {half.split(",")[0] for half in halves}]
+    inside = [row for row in sampled if row["query_id"] in halves]
+    for row in call("estimate", *both("d.csv"), "-o", "jsonl").rows:
+        parts = [part for part in rows if part["question"] == row["question"]]
         assert sum(part["items"] for part in parts) == len(inside) == row["items"] - 1
         assert sum(part["queries"] for part in parts) == len({row["query_id"] for row in inside})
         assert "segment" not in row
@@ -77,21 +76,27 @@ def test_a_segment_of_which_nothing_is_left_to_chance_is_read_however_small(call
     by = segments(folder, "query_id,segment\nq1,one\n")
     row = call("estimate", *both("d.csv"), *by, "-o", "jsonl").rows[0]
     assert row["low"] == row["value"] == row["high"]
+    more = call("--quiet", "top-up", "d.csv.sample.npz", "--budget", 5, "--out", "e.sample", "--sheet", "e.csv")
+    pays_for_nothing(more, 5, "everything is judged")
+
+
+def pays_for_nothing(done, more, why):
+    assert (done.code, done.out) == (1, "")
+    assert re.fullmatch(f"activeeval: a budget of {more} more adds nothing to judge: {why}.*\n", done.err), done.err
+    assert not Path("e.csv").exists()
 
 
 BROKEN = {
-    "no such query": ("query_id,segment\nz1,a\n", r"s\.csv: none of its 1 queries is in the sample's pool"),
-    "no column": ("query_id,part\nq1,a\n", r"s\.csv:1: no segment column in: query_id, part; expected segment"),
-    "twice": ("query_id,segment\nq1,a\nq1,a\n", r"s\.csv:3: column segment: query 'q1' is in segment 'a' already.*"),
-    "empty": ("query_id,segment\nq1,\n", r"s\.csv:2: column segment: is empty, expected an id"),
+    "query_id,segment\nz1,a\n": r"s\.csv: none of its 1 queries is in the sample's pool",
+    "query_id,part\nq1,a\n": r"s\.csv:1: no segment column in: query_id, part; expected segment",
+    "query_id,segment\nq1,a\nq1,a\n": r"s\.csv:3: column segment: query 'q1' is in segment 'a' already.*",
+    "query_id,segment\nq1,\n": r"s\.csv:2: column segment: is empty, expected an id",
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), BROKEN.values(), ids=BROKEN)
-def test_broken_segments_are_one_line(call, folder, sampled, text, expected):
-    done = call("--quiet", "estimate", *both("d.csv"), *segments(folder, text))
-    assert (done.code, done.out) == (1, "")
-    assert re.fullmatch(f"activeeval: {expected}\n", done.err), done.err
+def test_broken_segments_are_one_line(call, folder, sampled):
+    for text, expected in BROKEN.items():
+        one_line(call("--quiet", "estimate", *both("d.csv"), *segments(folder, text)), expected)
 
 
 def test_an_early_reading_says_what_the_interval_should_be_at_the_end(call, folder):
@@ -119,8 +124,6 @@ def test_an_early_reading_says_what_the_interval_should_be_at_the_end(call, fold
 
 def test_known_grades_train_the_model_where_nothing_else_does(call, folder):
     """Each query from the others': its beliefs do not move when its own known grades do."""
-    from cli_cases import case_of
-
     graded = [(f"q{q}", f"d{j}") for q in range(1, 31) for j in range(12) if (q + j) % 3]
     write_lines(folder / "old.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in graded])
     given = {"runs": ("a.run",), "versus_run": "b.run", "max_grade": 3, "seed": 5}
@@ -143,13 +146,7 @@ def test_known_grades_train_the_model_where_nothing_else_does(call, folder):
     assert case_of(judged=("old.qrels",), model="logit:tune", **given).model == "logit"
 
 
-@pytest.mark.parametrize(
-    ("budget", "more", "why"), [("100%", 5, "everything is judged"), (20, 0.5, "the next unit, of query")]
-)
-def test_a_top_up_that_pays_for_nothing_is_refused(call, folder, budget, more, why):
-    given = (*RUN, "--measure", "DCG@5", "--budget", budget, *files("d.csv"))
-    assert call("sample", *given).code == 0
-    done = call("--quiet", "top-up", "d.csv.sample.npz", "--budget", more, "--out", "e.sample", "--sheet", "e.csv")
-    assert (done.code, done.out) == (1, "")
-    assert re.fullmatch(f"activeeval: a budget of {more} more adds nothing to judge: {why}.*\n", done.err), done.err
-    assert not list(folder.glob("e.*"))
+def test_a_top_up_that_pays_for_nothing_is_refused(call, folder):
+    assert call("sample", *RUN, "--measure", "DCG@5", "--budget", 20, *files("d.csv")).code == 0
+    more = call("--quiet", "top-up", "d.csv.sample.npz", "--budget", 0.5, "--out", "e.sample", "--sheet", "e.csv")
+    pays_for_nothing(more, 0.5, "the next unit, of query")

@@ -90,20 +90,8 @@ def test_sheets_of_another_sample_and_samples_without_looks_are_refused(call, dr
     judge_file("p.csv")
     refused = call("next", "p.sample", "p.csv", "--sheet", "p-2.csv")
     assert "p.sample: all of this sample was drawn at once" in refused.err
-    items = call(
-        "sample",
-        *RUN,
-        "--measure",
-        "DCG@5",
-        "--budget",
-        "60%",
-        "--adaptive-depth",
-        "3",
-        "--out",
-        "i",
-        "--sheet",
-        "i.csv",
-    )
+    by_items = ("--measure", "DCG@5", "--budget", "60%", "--adaptive-depth", "3")
+    items = call("sample", *RUN, *by_items, "--out", "i", "--sheet", "i.csv")
     assert (items.code, items.out) == (1, "")
     assert "'items' does not" in items.err
 

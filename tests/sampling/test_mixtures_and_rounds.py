@@ -86,12 +86,10 @@ def test_a_sample_of_several_models_is_read_as_it_was_drawn(call, folder):
 def rounds(call, folder):
     """Draw and judge two rounds; return their files in order."""
     options = (*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--measure", "P@3", "--question", "difference")
-    first = call("sample", *options, "--budget", 60, *files("r1.csv"))
-    assert first.code == 0, first.err
-    judge_file("r1.csv")
-    second = call("sample", *options, "--judged", "r1.csv", "--model", "scores", "--budget", 80, *files("r2.csv"))
-    assert second.code == 0, second.err
-    judge_file("r2.csv")
+    for name, more in (("r1.csv", (60,)), ("r2.csv", (80, "--judged", "r1.csv", "--model", "scores"))):
+        done = call("sample", *options, "--budget", *more, *files(name))
+        assert done.code == 0, done.err
+        judge_file(name)
     return (*both("r1.csv"), *both("r2.csv"))
 
 
@@ -105,12 +103,8 @@ def test_rounds_are_read_together_with_planned_weights(call, rounds, scope):
         targets = [sample.campaign.design.targets[k] for sample in samples]
         found = read_together(campaigns, targets, scope)
         end = found.interval(0.95)
-        assert (row["value"], row["std_error"], row["low"], row["high"]) == (
-            found.value,
-            found.std_error,
-            end.low,
-            end.high,
-        )
+        told = [row[name] for name in ("value", "std_error", "low", "high")]
+        assert told == [found.value, found.std_error, end.low, end.high]
         assert row["judged"] == row["items"] == sum(len(csv_rows(name)) for name in rounds[1::2])
         weights = planned_weights(campaigns[0].design, (60, 80), targets[0])
         assert f"2 rounds, planned weights {weights[0]:.3f}, {weights[1]:.3f}" in done.err

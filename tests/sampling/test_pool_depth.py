@@ -22,7 +22,7 @@ def shortened(folder, name, depth):
     return f"short-{name}"
 
 
-@pytest.mark.parametrize("measure", ["nDCG@3", "AP"])
+@pytest.mark.parametrize("measure", ["nDCG@3", "RR"])
 def test_lists_end_at_the_depth_as_if_the_files_did(call, folder, measure):
     options = ("--measure", measure, "--budget", "60%", "--max-grade", 3, "--adaptive-depth", "off")
     done = call("sample", *COMPARED, "--pool-depth", 4, *options, *files("d.csv"))
@@ -81,9 +81,3 @@ def test_a_deeper_measure_is_refused_and_so_is_an_index_update(call, folder):
     assert done.code == 2
     assert "--pool-depth would cut the lists that --index-update fills up again" in done.err
     assert case_of(runs=("a.run",), max_grade=3, index_update=0.2).depth is None
-
-
-@pytest.mark.parametrize("depth", ["0", "-3", "ten"])
-def test_a_depth_is_a_rank(call, depth):
-    done = call("sample", *RUN, "--pool-depth", depth, "--budget", 9, *files("d.csv"))
-    assert (done.code, done.out) == (2, "")

@@ -32,15 +32,13 @@ MEASURES = ["DCG@10", "ERR(max_rel=4)", "RBP(p=0.6)", "AP"]
 
 def dicts(folder):
     """Return the judgments and the two runs of the folder as dicts of dicts."""
-    qrels, first, second = {}, {}, {}
-    for line in (folder / "q.qrels").read_text().splitlines():
-        query, _, document, grade = line.split()
-        qrels.setdefault(query, {})[document] = int(grade)
-    for name, run in (("a.run", first), ("b.run", second)):
-        for line in (folder / name).read_text().splitlines():
-            query, _, document, _, score, _ = line.split()
-            run.setdefault(query, {})[document] = float(score)
-    return qrels, first, second
+    found = []
+    for name, value in (("q.qrels", 3), ("a.run", 4), ("b.run", 4)):
+        table = {}
+        for cells in map(str.split, (folder / name).read_text().splitlines()):
+            table.setdefault(cells[0], {})[cells[2]] = int(cells[value]) if value == 3 else float(cells[value])
+        found.append(table)
+    return found
 
 
 def all_judged(folder):
@@ -49,28 +47,6 @@ def all_judged(folder):
     ranked = {query: dict.fromkeys([*first.get(query, {}), *second.get(query, {})], 0) for query in qrels}
     graded = {query: {item: max(grade, 0) for item, grade in items.items()} for query, items in qrels.items()}
     return {query: ranked[query] | graded[query] for query in qrels}, first, second
-
-
-def frames(folder, library, names):
-    """Return the judgments and the two runs of the folder as data frames with some column names."""
-    make = pytest.importorskip(library).DataFrame
-    query, document, grade = names
-    made = []
-    for value, table in zip((grade, "score", "score"), dicts(folder), strict=True):
-        rows = [(q, d, x) for q, documents in table.items() for d, x in documents.items()]
-        made.append(make(dict(zip((query, document, value), zip(*rows, strict=True), strict=True))))
-    return made
-
-
-SOURCES = {
-    "dicts": dicts,
-    "paths": lambda folder: [str(folder / name) for name in ("q.qrels", "a.run", "b.run")],
-    "path objects": lambda folder: [folder / name for name in ("q.qrels", "a.run", "b.run")],
-    "pandas": lambda folder: frames(folder, "pandas", ("query_id", "doc_id", "relevance")),
-    "pandas as PyTerrier": lambda folder: frames(folder, "pandas", ("qid", "docno", "label")),
-    "polars": lambda folder: frames(folder, "polars", ("query_id", "doc_id", "relevance")),
-    "polars as ranx": lambda folder: frames(folder, "polars", ("q_id", "doc_id", "score")),
-}
 
 
 def scored(folder, measure):
@@ -84,15 +60,10 @@ def scored(folder, measure):
     return scores[0].summary.mean, compare_runs(*scores, tables.pool).difference
 
 
-@pytest.fixture(params=SOURCES.values(), ids=SOURCES)
-def sources(request, folder):
-    return request.param(folder)
-
-
-def test_whatever_they_come_as(sources, folder):
-    qrels, first, second = sources
-    assert evaluate(qrels, first, share=0.3, rng=4) == evaluate(*dicts(folder)[:2], share=0.3, rng=4)
-    assert compare(qrels, first, second, share=0.3, rng=4) == compare(*dicts(folder), share=0.3, rng=4)
+def test_dicts_and_files_say_the_same(folder):
+    of_dicts, of_files = dicts(folder), [folder / name for name in ("q.qrels", "a.run", "b.run")]
+    for ask, n in ((evaluate, 2), (compare, 3)):
+        assert ask(*of_files[:n], share=0.3, rng=4) == ask(*of_dicts[:n], share=0.3, rng=4)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -113,10 +84,8 @@ def test_an_option_that_is_none_is_refused(folder):
 
 def test_a_measure_may_be_an_object(folder):
     qrels, first, _ = dicts(folder)
-    assert evaluate(qrels, first, measure=DCG(cutoff=10), rng=0) == evaluate(qrels, first, rng=0)
-    assert (
-        evaluate(qrels, first, measure=ERR(cutoff=5)).value == evaluate(qrels, first, measure="ERR(max_rel=3)@5").value
-    )
+    for measure, text in ((DCG(cutoff=10), "DCG@10"), (ERR(cutoff=5), "ERR(max_rel=3)@5")):
+        assert evaluate(qrels, first, measure=measure).value == evaluate(qrels, first, measure=text).value
 
 
 def test_a_judge_is_asked_for_drawn_items_and_no_others(folder):
@@ -149,51 +118,52 @@ def test_a_judge_and_the_same_judgments_agree(folder):
 @pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_answer(folder):
     qrels, first, second = dicts(folder)
-    answers = [compare(qrels, first, second, share=0.27, rng=seed) for seed in (1, 1, 2)]
-    assert answers[0] == answers[1] != answers[2]
-    generators = [np.random.default_rng(1) for _ in range(2)]
-    assert evaluate(qrels, first, share=0.27, rng=generators[0]) == evaluate(
-        qrels, first, share=0.27, rng=generators[1]
-    )
+    for rng in (int, np.random.default_rng):
+        answers = [compare(qrels, first, second, share=0.27, rng=rng(seed)) for seed in (1, 1, 2)]
+        assert answers[0] == answers[1] != answers[2]
 
 
 def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
     qrels, first, _ = dicts(folder)
-    seen = []
+    seen, active = [], {"share": 0.27, "method": "active", "rng": 1}
 
     def model(pool):
         seen.append(pool)
         return np.random.default_rng(0).dirichlet(np.ones(4), pool.n_items)
 
-    called = evaluate(qrels, first, share=0.27, method="active", grade_probs=model, rng=1)
+    called = evaluate(qrels, first, **active, grade_probs=model)
     (pool,) = seen
-    given = evaluate(qrels, first, share=0.27, method="active", grade_probs=model(pool), rng=1)
-    assert called == given
+    assert called == evaluate(qrels, first, **active, grade_probs=model(pool))
     assert evaluate(qrels, first, share=0.27, grade_probs=model, rng=1).method == "items"
-    without = evaluate(qrels, first, share=0.27, method="active_uniD", rng=1)
+    without = evaluate(qrels, first, **active | {"method": "active_uniD"})
     assert (without.method, without.value == called.value) == ("active_uniD", False)
-    uniform = evaluate(
-        qrels, first, share=0.27, method="active", grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25), rng=1
-    )
+    uniform = evaluate(qrels, first, **active, grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25))
     assert uniform.value == without.value
 
 
 @pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("AP", "depth")])
 def test_without_a_model_grades_are_uniform_and_those_of_a_query_alike(folder, measure, method):
     qrels, first, second = all_judged(folder)
-    tables = load_qrels(qrels), [load_run(first), load_run(second)]
-    inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 5)
-    target = Target(parse_measure(measure).bound_to(3), inputs.ranking, inputs.versus)
-    factor = QueryFactor(sigma=1.2)
-    probs = np.full((inputs.pool.n_items, 4), 0.25)
-    model = {"factor": factor, "budget": 80.0, "defensive_share": 0.1}
-    campaign = Campaign(find_method(method).design(target, probs, **model), rng=6)
-    places, index = inputs.pool.item_positions(), {q: i for i, q in enumerate(inputs.pool.query_ids.tolist())}
-    expected = campaign.run(lambda q, items: [int(inputs.grades[places[index[q], d]]) for d in items])
+    model = {"grade_probs": np.full(4, 0.25), "factor": QueryFactor(sigma=1.2)}
+    expected, uniform = campaign_of(folder, measure, method, 5, **model)
     options = {"measure": measure, "budget": 80, "overhead": 5, "rng": 6}
     assert compare(qrels, first, second, **options) == expected
-    given = compare(qrels, first, second, **options, grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25))
-    assert given.value != expected.value
+    assert compare(qrels, first, second, **options, grade_probs=uniform).value != expected.value
+
+
+def campaign_of(folder, measure, method, overhead, grade_probs=None, **model):
+    """Return what a campaign estimates of the two runs, and its grade model."""
+    qrels, first, second = all_judged(folder)
+    tables = load_qrels(qrels), [load_run(first), load_run(second)]
+    inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, overhead)
+    target = Target(parse_measure(measure).bound_to(3), inputs.ranking, inputs.versus)
+    probs = np.random.default_rng(0).dirichlet(np.ones(4), inputs.pool.n_items)
+    if grade_probs is not None:
+        probs = np.tile(grade_probs, (inputs.pool.n_items, 1))
+    design = find_method(method).design(target, probs, budget=80.0, defensive_share=0.1, **model)
+    places, index = inputs.pool.item_positions(), {q: i for i, q in enumerate(inputs.pool.query_ids.tolist())}
+    judge = lambda q, items: [int(inputs.grades[places[index[q], d]]) for d in items]  # noqa: E731
+    return Campaign(design, rng=6).run(judge), probs
 
 
 def test_compare_is_antisymmetric_and_a_run_does_not_differ_from_itself(folder):
@@ -271,18 +241,9 @@ def test_a_scale_that_a_judge_does_not_tell_is_asked_for():
     ],
 )
 def test_every_method_is_its_campaign(folder, measure, method):
-    qrels, first, second = all_judged(folder)
-    tables = load_qrels(qrels), [load_run(first), load_run(second)]
-    inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 0.5)
-    target = Target(parse_measure(measure).bound_to(3), inputs.ranking, inputs.versus)
-    probs = np.random.default_rng(0).dirichlet(np.ones(4), inputs.pool.n_items)
-    budget = 80.0
-    design = find_method(method).design(target, probs, budget=budget, defensive_share=0.1)
-    campaign = Campaign(design, rng=6)
-    places, index = inputs.pool.item_positions(), {q: i for i, q in enumerate(inputs.pool.query_ids.tolist())}
-    expected = campaign.run(lambda q, items: [int(inputs.grades[places[index[q], d]]) for d in items])
+    expected, probs = campaign_of(folder, measure, method, 0.5)
     options = {"measure": measure, "method": method, "budget": 80, "overhead": 0.5, "grade_probs": probs}
-    assert compare(qrels, first, second, **options, rng=6) == expected
+    assert compare(*all_judged(folder), **options, rng=6) == expected
     assert expected.method == method
 
 
