@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from functools import lru_cache
 
@@ -55,51 +54,38 @@ def first(text):
 @pytest.mark.parametrize("form", ["text", "md", "markdown"])
 def test_compare_says_first_which_lists_are_missing(call, files, form):
     for source in (("--qrels", "q.txt"), judged_sample(call, "--measure", "DCG@5")):
-        done = call("compare", "old.run", "half.run", *source, "-o", form)
-        assert done.out, done.err
-        assert first(done.out) == SAID
-        assert "no list" not in done.err
-        turned = call("compare", "half.run", "old.run", *source, "-o", form)
-        assert first(turned.out) == SAID
+        for runs in (("old.run", "half.run"), ("half.run", "old.run")):
+            done = call("compare", *runs, *source, "-o", form)
+            assert first(done.out) == SAID
+            assert "no list" not in done.err
 
 
 @pytest.mark.parametrize("form", ["text", "md", "latex"])
 def test_score_and_estimate_say_first_which_lists_are_missing(call, files, form):
-    judged_sample(call, "--measure", "DCG@5")
-    commands = [("score", "q.txt", "half.run", "DCG@5"), ("score", "q.txt", "old.run", "DCG@5", "--versus", "half.run")]
-    commands += [(*commands[0], "--run", "old.run"), (*commands[1], "-q"), ("estimate", "s.sample", "s.csv")]
-    for command in commands:
+    source = judged_sample(call, "--measure", "DCG@5")
+    of_two = ("score", "q.txt", "half.run", "DCG@5", "--versus", "old.run"), ("estimate", "s.sample", "s.csv")
+    commands = [("score", "q.txt", "half.run", "DCG@5"), ("score", "q.txt", "half.run", "DCG@5", "--run", "old.run")]
+    for command in (*commands, *of_two, (*of_two[0], "-q")):
         done = call(*command, "-o", form)
         assert first(done.out).removeprefix("\\par ") == SAID, command
         assert "no list" not in done.err
     assert first(call("score", "q.txt", "half.run", "DCG@5", "--unjudged-bounds").out) == SAID
     assert first(call("estimate", "s.sample", "s.csv", "-o", "wide").out) == SAID
-
-
-def test_rows_for_programs_have_the_lists_that_are_missing(call, files):
-    source = judged_sample(call, "--measure", "DCG@5")
-    for command in (
-        ("compare", "old.run", "half.run", "--qrels", "q.txt"),
-        ("compare", "old.run", "half.run", *source),
-        ("estimate", "s.sample", "s.csv"),
-        ("score", "q.txt", "half.run", "DCG@5", "--versus", "old.run"),
-    ):
-        done = call(*command, "-o", "jsonl")
-        assert [(row["missing"], row["versus_missing"]) for row in json_rows(done.out)] == [(6, 0)]
-    (row,) = call("score", "q.txt", "old.run", "DCG@5", "--versus", "half.run", "-o", "jsonl").rows
-    assert (row["missing"], row["versus_missing"]) == (0, 6)
+    compared = [("compare", "old.run", "half.run", *way) for way in (("--qrels", "q.txt"), source)]
+    for command in (*of_two, *compared):
+        rows = json_rows(call(*command, "-o", "jsonl").out)
+        assert [(row["missing"], row["versus_missing"]) for row in rows] == [(6, 0)]
 
 
 def test_python_says_the_same(files):
     runs = {"half.run": HALF, "old.run": OLD}
     assert ae.score(QRELS, runs, "DCG@5").sentences[0] == SAID
-    compared = ae.compare(OLD, HALF, judgments=QRELS, measure="DCG@5", names=["old.run", "half.run"])
-    assert compared.sentences[0] == SAID
-    assert str(compared).startswith(SAID)
-    assert (compared.rows()[0]["missing"], compared.rows()[0]["versus_missing"]) == (6, 0)
-    several = ae.compare(OLD, HALF, judgments=QRELS, measure=["DCG@5", "P@1"], names=["old.run", "half.run"])
-    assert several.sentences[0] == SAID
-    assert Counter(several.sentences)[SAID] == 1
+    for measure in ("DCG@5", ["DCG@5", "P@1"]):
+        compared = ae.compare(OLD, HALF, judgments=QRELS, measure=measure, names=["old.run", "half.run"])
+        assert compared.sentences[0] == SAID
+        assert Counter(compared.sentences)[SAID] == 1
+        assert str(compared).startswith(SAID)
+        assert (compared.rows()[0]["missing"], compared.rows()[0]["versus_missing"]) == (6, 0)
     drawn = ae.sample(runs, measure="DCG@5", budget=144, max_grade=3, seed=1)
     sheet = drawn.sheet("pandas")
     sheet["grade"] = [QRELS[row.query_id][row.doc_id] for row in sheet.itertuples()]
@@ -108,10 +94,12 @@ def test_python_says_the_same(files):
 
 def test_one_list_and_none(call, files):
     write_lines(files / "one.run", [f"{q} Q0 {d} 1 {s!r} t" for q in QUERIES[1:] for d, s in NEW[q].items()])
-    assert first(call("score", "q.txt", "one.run", "P@1").out) == (
-        "1 of 24 queries has no list in one.run: it counts as 0."
-    )
+    one = "1 of 24 queries has no list in one.run: it counts as 0."
+    assert first(call("score", "q.txt", "one.run", "P@1").out) == one
     assert first(call("score", "q.txt", "new.run", "P@1").out).startswith("new.run: P@1")
+    better = call("compare", "new.run", "old.run", "--qrels", "q.txt", "--measure", "nDCG@5")
+    assert (better.code, "lose" in better.out) == (0, False)
+    assert "relevant" not in call("score", "barren.txt", "new.run", "Judged@5").out
 
 
 def losses_by_score(call, new="half.run"):
@@ -134,35 +122,25 @@ def test_compare_lists_the_queries_that_lose_most(call, files, new):
     assert shown == [[q, f"{old:.4f}", f"{now:.4f}", f"{share:.1%}"] for q, old, now, share in lost[:10]]
 
 
-def test_a_better_run_lists_no_query(call, files):
-    done = call("compare", "new.run", "old.run", "--qrels", "q.txt", "--measure", "nDCG@5")
-    assert (done.code, "lose" in done.out) == (0, False)
-
-
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
 def test_all_queries_are_written_as_score_has_them(call, files, suffix):
-    name = f"each.{suffix}"
-    scored = call("score", "q.txt", "half.run", "nDCG@5", "--versus", "old.run", "-q", "-n", "-o", "jsonl").rows
-    read = {
-        "csv": pl.read_csv,
-        "tsv": lambda path: pl.read_csv(path, separator="\t"),
-        "jsonl": pl.read_ndjson,
-        "parquet": pl.read_parquet,
-    }[suffix]
+    name, of_score = f"each.{suffix}", ("score", "q.txt", "half.run", "nDCG@5", "--versus", "old.run")
+    scored = call(*of_score, "-q", "-n", "-o", "jsonl").rows
+    read = {"jsonl": pl.read_ndjson, "parquet": pl.read_parquet}.get(suffix) or (
+        lambda path: pl.read_csv(path, separator={"csv": ",", "tsv": "\t"}[suffix])
+    )
     done = call("compare", "old.run", "half.run", "--qrels", "q.txt", "--measure", "nDCG@5", "--per-query", name)
     assert f"wrote {name}: 24 queries" in done.err
     rows = read(name).to_dicts()
-    places = [each["query_id"] for each in scored]
-    by_query = sorted(rows, key=lambda row: places.index(row["query_id"]))
-    assert [{key: row[key] for key in scored[0]} for row in by_query] == scored
+    by_query = {row["query_id"]: row for row in rows}
+    assert [{key: by_query[row["query_id"]][key] for key in row} for row in scored] == scored
     assert [row["share_of_loss"] for row in rows] == sorted((row["share_of_loss"] for row in rows), reverse=True)
     assert {row["weight"] for row in rows} == {1 / 24}
     shares = {q: share for q, *_, share in losses_by_score(call)}
     assert {row["query_id"]: row["share_of_loss"] for row in rows if row["share_of_loss"]} == pytest.approx(shares)
-    command = ("score", "q.txt", "half.run", "nDCG@5", "--versus", "old.run", "--per-query", name)
-    refused = call(*command)
+    refused = call(*of_score, "--per-query", name)
     assert (refused.code, f"{name}: is there already, --force overwrites it" in refused.err) == (1, True)
-    assert call(*command, "--force").code == 0
+    assert call(*of_score, "--per-query", name, "--force").code == 0
     assert read(name).to_dicts() == scored
 
 
@@ -179,14 +157,14 @@ def test_of_a_sample_of_everything_the_queries_are_those_of_all_judgments(call, 
         done = call("compare", "old.run", "half.run", *way, "--per-query", f"{way[0][2:]}.jsonl")
         assert done.code == 10, done.err
         assert "that lose most" in done.out
-    whole, sampled = (pl.read_ndjson(f"{name}.jsonl").to_dicts() for name in ("qrels", "sample"))
-    by_query = {row["query_id"]: row for row in whole}
-    assert {row["query_id"] for row in sampled} >= {q for q, row in by_query.items() if row["difference"]}
-    for row in sampled:
-        expected = by_query[row["query_id"]]
+    by_query, sampled = (
+        {row["query_id"]: row for row in pl.read_ndjson(f"{name}.jsonl").to_dicts()} for name in ("qrels", "sample")
+    )
+    assert sampled.keys() >= {q for q, row in by_query.items() if row["difference"]}
+    for query, row in sampled.items():
         assert row["weight"] == pytest.approx(1 / 24)
-        assert row["value"] - row["versus_value"] == pytest.approx(expected["difference"])
-        assert row["share_of_loss"] == pytest.approx(expected["share_of_loss"])
+        assert row["value"] - row["versus_value"] == pytest.approx(by_query[query]["difference"])
+        assert row["share_of_loss"] == pytest.approx(by_query[query]["share_of_loss"])
 
 
 def test_a_sample_says_how_much_each_query_weighs(call, files):
@@ -194,10 +172,8 @@ def test_a_sample_says_how_much_each_query_weighs(call, files):
     done = call("compare", "old.run", "half.run", *source, "--per-query", "each.jsonl")
     rows = pl.read_ndjson("each.jsonl").to_dicts()
     assert 0 < len(rows) < 24
-    lost = sum(row["weight"] * max(row["versus_value"] - row["value"], 0) for row in rows)
-    for row in rows:
-        share = row["weight"] * max(row["versus_value"] - row["value"], 0) / lost
-        assert row["share_of_loss"] == pytest.approx(share)
+    losses = [row["weight"] * max(row["versus_value"] - row["value"], 0) for row in rows]
+    assert [row["share_of_loss"] * sum(losses) for row in rows] == pytest.approx(losses)
     assert "weight" in done.out
     assert "by the judged documents alone" in " ".join(done.out.split())
 
@@ -223,7 +199,7 @@ def drawn(method, seed, budget):
     return campaign, design.target, labels
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("method", ["passive", "active"])
 def test_of_draws_with_replacement_weights_give_the_estimate(method, seed):
     """The ratio estimator is Σ w L of the drawn queries."""
@@ -235,15 +211,15 @@ def test_of_draws_with_replacement_weights_give_the_estimate(method, seed):
 
 @pytest.mark.parametrize("method", ["random", "whole", "depth"])
 def test_weights_are_unbiased_for_the_share_of_each_query(method):
-    """The mean weight of each query over 300 seeds is p within 4.5 of its errors: false alarms in 12 queries < 1e-4."""
+    """The mean weight of each query over 150 seeds is p within 4.5 of its errors: false alarms in 12 queries < 1e-4."""
     total, squares = np.zeros((2, 12))
-    for seed in range(300):
+    for seed in range(150):
         campaign, *_ = drawn(method, seed, 20.0)
         queries, weights, _ = judged_queries(campaign.design, campaign.selection, campaign.labels)
         total[queries] += weights
         squares[queries] += weights**2
-    mean = total / 300
-    error = np.sqrt((squares / 300 - mean**2) / 300)
+    mean = total / 150
+    error = np.sqrt((squares / 150 - mean**2) / 150)
     assert np.all(np.abs(mean - 1 / 12) <= 4.5 * error + 1e-12)
 
 
@@ -270,17 +246,12 @@ def test_queries_without_a_relevant_document_are_counted_and_may_be_left_out(cal
 
 def test_python_leaves_the_same_queries_out():
     few = {q: docs for q, docs in BARREN.items() if any(docs.values())}
-    for skipped, plain in (
-        (ae.score(BARREN, {"a": NEW}, "nDCG@5", no_relevant="skip"), ae.score(few, {"a": NEW}, "nDCG@5")),
-        (
-            ae.evaluate(NEW, judgments=BARREN, measure="nDCG@5", no_relevant="skip"),
-            ae.evaluate(NEW, judgments=few, measure="nDCG@5"),
-        ),
-        (
-            ae.compare(OLD, NEW, judgments=BARREN, measure="nDCG@5", no_relevant="skip"),
-            ae.compare(OLD, NEW, judgments=few, measure="nDCG@5"),
-        ),
+    for ask in (
+        lambda qrels, **rule: ae.score(qrels, {"a": NEW}, "nDCG@5", **rule),
+        lambda qrels, **rule: ae.evaluate(NEW, judgments=qrels, measure="nDCG@5", **rule),
+        lambda qrels, **rule: ae.compare(OLD, NEW, judgments=qrels, measure="nDCG@5", **rule),
     ):
+        skipped, plain = ask(BARREN, no_relevant="skip"), ask(few)
         assert (skipped.value, skipped.low, skipped.high) == (plain.value, plain.low, plain.high)
         assert any("(`no_relevant` zero counts them as 0)" in note for note in skipped.footnotes)
         assert not any("relevant" in note for note in plain.footnotes)
@@ -300,10 +271,6 @@ def test_where_not_all_judgments_are_known_nothing_is_left_out(call, files):
         ae.score(QRELS, {"a": NEW}, "P@1", no_relevant="drop")
 
 
-def test_shares_of_judged_documents_ask_nothing_of_relevance(call, files):
-    assert "relevant" not in call("score", "barren.txt", "new.run", "Judged@5").out
-
-
 def test_a_headline_keeps_the_value_of_few_queries(call, folder):
     write_lines(folder / "two.run", ["q1 Q0 a 1 2 t", "q1 Q0 b 2 1 t", "q2 Q0 a 1 2 t", "q2 Q0 b 2 1 t"])
     write_lines(folder / "none.txt", ["q1 0 a 1", "q1 0 b 0", "q2 0 a 0", "q2 0 b 0"])
@@ -314,12 +281,11 @@ def test_a_headline_keeps_the_value_of_few_queries(call, folder):
     assert call("score", "late.txt", "two.run", "RR@10").out.startswith("two.run: RR@10 0.75 (")
 
 
-def test_the_table_of_queries_begins_with_those_that_lose_and_says_what_moved(call, tmp_path):
-    (tmp_path / "old.run").write_text("q1 Q0 a 1 3 r\nq1 Q0 b 2 2 r\nq2 Q0 a 1 3 r\nq2 Q0 b 2 2 r\nq2 Q0 c 3 1 r\n")
-    (tmp_path / "new.run").write_text("q1 Q0 a 1 3 r\nq1 Q0 b 2 2 r\nq2 Q0 c 1 3 r\nq2 Q0 b 2 2 r\nq2 Q0 a 3 1 r\n")
-    (tmp_path / "q.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 b 0\nq2 0 c 0\n")
-    runs = [str(tmp_path / name) for name in ("old.run", "new.run")]
-    path = tmp_path / "by-query.jsonl"
-    call("compare", *runs, "--qrels", str(tmp_path / "q.txt"), "--measure", "DCG@2", "--per-query", str(path))
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+def test_the_table_of_queries_begins_with_those_that_lose_and_says_what_moved(call, folder):
+    for name, lists in (("o.run", ("ab", "abc")), ("n.run", ("ab", "cba"))):
+        rows = [f"q{q} Q0 {d} {k} {9 - k} r" for q, docs in enumerate(lists, 1) for k, d in enumerate(docs)]
+        write_lines(folder / name, rows)
+    write_lines(folder / "x.txt", ["q1 0 a 1", "q1 0 b 0", "q2 0 a 2", "q2 0 b 0", "q2 0 c 0"])
+    call("compare", "o.run", "n.run", "--qrels", "x.txt", "--measure", "DCG@2", "--per-query", "x.jsonl")
+    rows = json_rows((folder / "x.jsonl").read_text())
     assert [(row["query_id"], row["moved"]) for row in rows] == [("q2", "a 1→out"), ("q1", "")]

@@ -29,39 +29,38 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def without(made):
-    """Judgments in which some items are not judged, in a form that holds them with nothing, or with NaN."""
-    rows = [(q, d, np.nan if (q, d) in LACKING else float(g)) for q, row in GRADES.items() for d, g in row.items()]
-    frame = pd.DataFrame(rows, columns=["query_id", "doc_id", "relevance"])
-    return {
-        "pandas": lambda: frame,
-        "pandas, NA": lambda: frame.astype(object).assign(relevance=[pd.NA if g != g else int(g) for *_, g in rows]),
-        "pandas, Int64": lambda: frame.astype({"relevance": "Int64"}),
-        "polars, NaN": lambda: pl.DataFrame(rows, schema=["query_id", "doc_id", "relevance"], orient="row"),
-        "polars, null": lambda: pl.from_pandas(frame),
-        "dict, NaN": lambda: {
-            q: {d: np.nan if (q, d) in LACKING else g for d, g in r.items()} for q, r in GRADES.items()
-        },
-        "dict, None": lambda: {
-            q: {d: None if (q, d) in LACKING else g for d, g in r.items()} for q, r in GRADES.items()
-        },
-        "dict, -1": lambda: {q: {d: -1 if (q, d) in LACKING else g for d, g in r.items()} for q, r in GRADES.items()},
-        "dict, left out": lambda: {q: {d: g for d, g in r.items() if (q, d) not in LACKING} for q, r in GRADES.items()},
-    }[made]()
+COLUMNS = ["query_id", "doc_id", "relevance"]
+ROWS = [(q, d, np.nan if (q, d) in LACKING else float(g)) for q, row in GRADES.items() for d, g in row.items()]
 
 
-FORMS = [
-    *("pandas", "pandas, NA", "pandas, Int64", "polars, NaN", "polars, null"),
-    *("dict, NaN", "dict, None", "dict, -1", "dict, left out"),
-]
+def frame_of():
+    return pd.DataFrame(ROWS, columns=COLUMNS)
+
+
+def with_gaps(gap):
+    """Judgments in which some items have something else than a grade."""
+    return {q: {d: gap if (q, d) in LACKING else g for d, g in row.items()} for q, row in GRADES.items()}
+
+
+FORMS = {
+    "pandas": frame_of,
+    "pandas, Int64": lambda: frame_of().astype({"relevance": "Int64"}),
+    "polars, NaN": lambda: pl.DataFrame(ROWS, schema=COLUMNS, orient="row"),
+    "polars, null": lambda: pl.from_pandas(frame_of()),
+    "dict, NaN": lambda: with_gaps(np.nan),
+    "dict, None": lambda: with_gaps(None),
+    "pandas, NA": lambda: frame_of().astype(object).where(frame_of().notna(), pd.NA),
+    "dict, -1": lambda: with_gaps(-1),
+    "dict, left out": lambda: {q: {d: g for d, g in r.items() if (q, d) not in LACKING} for q, r in GRADES.items()},
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_grade_is_not_judged_in_every_form_and_every_verb(form):
-    judged = without(form)
+    judged = FORMS[form]()
     scores = ae.score(judged, {"old": OLD}, "DCG@5")
     assert "old: 2 of 100 items down to rank 5 are not judged and earn nothing." in scores.footnotes
-    assert scores.value == ae.score(without("dict, left out"), {"old": OLD}, "DCG@5").value
+    assert scores.value == ae.score(FORMS["dict, left out"](), {"old": OLD}, "DCG@5").value
     with pytest.raises(ae.InputError, match="1 of 80 items asked for are not judged, in 1 queries"):
         ae.compare(OLD, NEW, judgments=judged, measure="DCG@5")
     with warnings.catch_warnings():
