@@ -107,12 +107,10 @@ def test_alone_it_says_what_score_makes_of_its_grades_as_labels(folder):
 
 def test_corrected_is_what_estimate_says_and_bias_is_its_interval_shifted(folder):
     """Ends that hold at once are Bonferroni's of runs, and the shared ones of pairs."""
-    runs = ("run", "difference")
-    rounds = drawn(("a.run", "b.run", "c.run"), questions=runs)
-    rows, answers = (
-        audit(rounds, ["llm.qrels"], confidence=0.9).rows,
-        answers_of(rounds, questions=runs, confidence=0.9),
-    )
+    asked = ("run", "difference")
+    rounds = drawn(("a.run", "b.run", "c.run"), questions=asked)
+    rows = audit(rounds, ["llm.qrels"], confidence=0.9).rows
+    answers = answers_of(rounds, questions=asked, confidence=0.9)
     assert len(rows) == 6
     for row in rows:
         answer = answers[row.system, row.versus]

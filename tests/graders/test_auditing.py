@@ -71,8 +71,7 @@ def test_a_campaign_is_audited_and_its_report_has_a_section(judged, folder):
     create = [word for word in DRAW[1:] if word not in ("--out", "--sheet", "w.sample", "w.csv")]
     assert judged("campaign", "create", "week", *create).code == 0
     waiting = judged("campaign", "audit", "week", "--grader", "llm.qrels")
-    assert waiting.code == 1
-    assert "no estimate is possible yet" in waiting.err
+    assert (waiting.code, "no estimate is possible yet" in waiting.err) == (1, True)
     oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
     assert judged("campaign", "judge", "week", "--judge", "ann", *oracle).code == 0
     of_campaign = judged("campaign", "audit", "week", "--grader", "llm.qrels", "-o", "jsonl").rows
@@ -84,5 +83,3 @@ def test_a_campaign_is_audited_and_its_report_has_a_section(judged, folder):
     assert "Audit of graders" in page
     told = json.loads((folder / "week.json").read_text(encoding="utf-8"))["audit"]
     assert [row["bias"] for row in told[0]["rows"]] == [row["bias"] for row in of_campaign]
-    assert judged("campaign", "report", "week", "--force").code == 0
-    assert "machines&#39; grades" not in (folder / "week.html").read_text(encoding="utf-8")

@@ -53,13 +53,8 @@ def test_answers_come_back_by_the_pairs(folder):
     ask_graders(AskingPlan(runs=("a.run",), model="m", out="batch.jsonl", top=1, **TEXTS))
     batch = lines_of(folder / "batch.jsonl")
     assert len(batch) == 2
-    answers = [
-        {
-            "custom_id": row["custom_id"],
-            "response": {"body": {"choices": [{"message": {"content": "##final score: 2"}}]}},
-        }
-        for row in batch
-    ]
+    response = {"body": {"choices": [{"message": {"content": "##final score: 2"}}]}}
+    answers = [{"custom_id": row["custom_id"], "response": response} for row in batch]
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
     grades = Grades.read("answers.jsonl")
     assert (grades.query_ids.tolist(), grades.values.tolist()) == (["q1", "q2"], [2, 2])

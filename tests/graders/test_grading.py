@@ -25,22 +25,21 @@ def test_a_batch_is_written_and_said(folder, capsys):
     assert cli.run([*ASK, "--run", "a.run", "-o", "jsonl"]) == 0
     captured = capsys.readouterr()
     row = json.loads(captured.out)
-    assert (row["batch"], row["pairs"], row["questions"], row["without_text"]) == (
+    assert [row[x] for x in ("batch", "pairs", "questions", "without_text")] == [
         "batch.jsonl",
         "batch.pairs.jsonl",
         1,
         1,
-    )
+    ]
     assert "1 pair without a text is not asked about" in captured.err.replace("\n  ", " ")
     assert cli.run([*ASK, "--run", "a.run"]) == 1
     assert "batch.jsonl: is there already; --force writes it anew" in capsys.readouterr().err
 
 
-def test_a_sample_or_runs_are_needed(folder, capsys):
-    assert cli.run(list(ASK)) == 2
-    assert "give a sample, or by --run those" in capsys.readouterr().err
-
-
-def test_a_prompt_that_is_none_is_named(folder, capsys):
-    assert cli.run([*ASK, "--run", "a.run", "--prompt", "umbrella"]) == 1
-    assert "did you mean umbrela?" in capsys.readouterr().err
+def test_what_cannot_be_asked_is_said(folder, capsys):
+    for options, code, problem in (
+        ((), 2, "give a sample, or by --run those"),
+        (("--run", "a.run", "--prompt", "umbrella"), 1, "did you mean umbrela?"),
+    ):
+        assert cli.run([*ASK, *options]) == code
+        assert problem in capsys.readouterr().err

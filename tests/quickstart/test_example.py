@@ -7,14 +7,8 @@ from activeeval.quickstart.example import write_example
 
 
 def test_runs_and_judgments_belong_together(tmp_path):
-    assert write_example(tmp_path / "new" / "example") == [
-        "old.run",
-        "new.run",
-        "qrels.txt",
-        "llm.qrels",
-        "truth.qrels",
-        "judged.csv",
-    ]
+    names = ["old.run", "new.run", "qrels.txt", "llm.qrels", "truth.qrels", "judged.csv"]
+    assert write_example(tmp_path / "new" / "example") == names
     folder = tmp_path / "new" / "example"
     runs = [read_run(folder / f"{name}.run") for name in ("old", "new")]
     pairs = [set(zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True)) for run in runs]

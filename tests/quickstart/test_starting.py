@@ -52,36 +52,22 @@ def judge_all(folder):
         write_csv(path, [row | {"grade": grade_of(row["query_id"], row["doc_id"])} for row in csv_rows(path)])
 
 
+SHEETS = ["plan", "sample", "estimate"]
+CAMPAIGN = ["plan", "create", "next", "import", "status", "report", "compare"]
 ANSWERS = {
-    "one run, alone": (["a.run", "", "", "DCG@5 3", "20"], ["plan", "sample", "estimate"]),
-    "two runs, judgments": (
-        ['"new one\'s.run" b.run', "old.qrels", "me", "DCG@5", "20%"],
-        ["plan", "sample", "estimate", "compare"],
-    ),
-    "three runs by a script": (
-        ["a.run b.run 'new one'\"'\"'s.run'", "none", "script", "P@5 3", "30"],
-        ["plan", "sample", "estimate"],
-    ),
+    "one run, alone": (["a.run", "", "", "DCG@5 3", "20"], SHEETS),
+    "two runs, judgments": (['"new one\'s.run" b.run', "old.qrels", "me", "DCG@5", "20%"], [*SHEETS, "compare"]),
+    "three runs by a script": (["a.run b.run 'new one'\"'\"'s.run'", "none", "script", "P@5 3", "30"], SHEETS),
     "nDCG, whose sheets would follow from labels": (
         ["a.run b.run", "old.qrels", "me", "nDCG@5", "60%"],
-        ["plan", "sample", "estimate", "compare"],
+        [*SHEETS, "compare"],
     ),
-    "two people": (["a.run b.run", "", "Ann, bob", "DCG@5 3", "40"], ["plan", "sample", "estimate", "compare"]),
-    "two people and a half-width": (
-        ["a.run b.run", "", "ann bob", "DCG@5 3", "±2.5"],
-        ["plan", "create", "next", "import", "status", "report", "compare"],
-    ),
+    "two people": (["a.run b.run", "", "Ann, bob", "DCG@5 3", "40"], [*SHEETS, "compare"]),
+    "two people and a half-width": (["a.run b.run", "", "ann bob", "DCG@5 3", "±2.5"], CAMPAIGN),
     "judged already": (["a.run b.run", "q.qrels", "nobody", "nDCG@5"], ["score", "compare"]),
     "three runs, judged already": (['a.run b.run "new one\'s.run"', "q.qrels", "nobody", "nDCG@5"], ["score"]),
-    "a margin": (["a.run b.run", "", "", "DCG@5 3", "40", "0.5"], ["plan", "sample", "estimate", "compare"]),
-    "long and short lists": (
-        ["long.run longer.run", "", "", "nDCG@3 3", "40", ""],
-        ["plan", "sample", "estimate", "compare"],
-    ),
-    "long and short lists, a campaign": (
-        ["long.run longer.run", "", "", "nDCG@3 3", "±5"],
-        ["plan", "create", "next", "import", "status", "report", "compare"],
-    ),
+    "a margin": (["a.run b.run", "", "", "DCG@5 3", "40", "0.5"], [*SHEETS, "compare"]),
+    "long and short lists": (["long.run longer.run", "", "", "nDCG@3 3", "±5"], CAMPAIGN),
 }
 
 
@@ -105,8 +91,8 @@ def test_the_commands_work_as_they_are_printed(answered, call, folder, name):
     commands = list(commands_in(printed.out))
     assert [words[words[0] == "campaign"] for words in commands] == names
     for words in commands:
-        done = call(*words)
-        expected = 0 if words[0] != "compare" else VERDICTS[json.loads(call(*words, "-o", "jsonl").out)["verdict"]]
+        done = call(*words, *(("-o", "jsonl") if words[0] == "compare" else ()))
+        expected = VERDICTS[json.loads(done.out)["verdict"]] if words[0] == "compare" else 0
         assert done.code == expected, (words, done.err)
         judge_all(folder)
 
@@ -136,11 +122,7 @@ WRONG = {
     "answer 5: --budget 20 does not pay for the most expensive unit (40 at most): --budget 40, or "
     "--pool-depth 10 (20)": ["long.run longer.run", "", "", "nDCG@3 3", "20"],
     "answer 5: --budget 1% (1.27 judgments) does not pay for the most expensive unit (40 at most): --budget 31.5%": [
-        "long.run longer.run",
-        "",
-        "",
-        "nDCG@3 3",
-        "1%",
+        *("long.run longer.run", "", "", "nDCG@3 3", "1%")
     ],
     "answer 6: a margin is a number from 0 on, in the unit of the measure, as 0.01, got '-1'": [
         *("a.run b.run", "", "", "", "", "-1")
@@ -177,12 +159,10 @@ def test_a_terminal_asks_again(call, folder, monkeypatch):
     assert "activeeval sample --run a.run --max-grade 3 --measure DCG@5 --budget 10%" in answer.out
 
 
-def test_what_is_written_takes_no_name_that_is_taken(folder, monkeypatch):
-    assert free_name() == "judging"
-    (folder / "judging-ann.csv").touch()
-    assert free_name() == "judging2"
-    (folder / "judging2.activeeval").touch()
-    assert free_name() == "judging3"
+def test_what_is_written_takes_no_name_that_is_taken(folder):
+    for name, taken in (("judging", "judging-ann.csv"), ("judging2", "judging2.activeeval"), ("judging3", "x")):
+        assert free_name() == name
+        (folder / taken).touch()
 
 
 def test_a_file_that_looks_like_an_option_is_none(answered, folder):

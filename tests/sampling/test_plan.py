@@ -202,21 +202,17 @@ def uneven(folder):
 )
 def test_what_a_refused_budget_names_works(call, uneven, command, budget, named):
     out = ("--out", "x.sample", "--sheet", "x.csv", "--force") if command == "sample" else ()
-    refused = call("--quiet", command, *uneven, "--budget", budget, *out)
+    ask = lambda *options: call("--quiet", command, *uneven, "--budget", *options, *out)  # noqa: E731
+    refused = ask(budget)
     assert (refused.code, refused.out) == (1, "")
-    (line,) = refused.err.splitlines()
     text = r"activeeval: --budget (\S+).* does not pay for the most expensive unit \(40 at most\): "
-    told = re.fullmatch(text + r"--budget (\S+?)(?:, or --pool-depth (\d+) \((\S+)\))?", line)
-    assert told, line
-    assert told[1] == budget
-    assert call("--quiet", command, *uneven, "--budget", told[2], *out).code == 0
-    assert (told[3] is not None) == named
+    told = re.fullmatch(text + r"--budget (\S+?)(?:, or --pool-depth (\d+) \((\S+)\))?\n", refused.err)
+    assert told, refused.err
+    assert (told[1], told[3] is not None) == (budget, named)
+    assert ask(told[2]).code == 0
     if named:
-        cut = ("--pool-depth", told[3])
         assert float(told[4]) <= float(budget)
-        assert call("--quiet", command, *uneven, "--budget", budget, *cut, *out).code == 0
-        deeper = ("--pool-depth", int(told[3]) + 1)
-        assert call("--quiet", command, *uneven, "--budget", budget, *deeper, *out).code == 1
+        assert [ask(budget, "--pool-depth", int(told[3]) + deeper).code for deeper in (0, 1)] == [0, 1]
     with pytest.raises(activeeval.BudgetError, match=r"^`budget` .*: `budget` \S+(, or `pool_depth` \d+ \(\S+\))?$"):
         activeeval.plan(["up.run", "down.run"], measure="nDCG@3", max_grade=3, budget=budget)
 
@@ -231,16 +227,3 @@ def test_before_the_first_label_a_range_is_unknown_and_a_line_says_when_it_is_kn
     assert re.search(r" unknown ", answer.out)
     assert "see the half-width after the first block, of 15 judgments" in " ".join(answer.out.split())
     assert " to " not in answer.out.partition("budgets in judgments")[2]
-    (row,) = [row for row in call("--quiet", "plan", *uneven[:-1], "DCG@3", "--budget", 60, "-o", "jsonl").rows
-              if row["method"] == "items"]  # fmt: skip
-    assert row["half_width_low"] is row["half_width_high"] is None
-
-
-@pytest.mark.parametrize(("pool", "measure"), [(RUNS, "nDCG@3"), (LETOR, "DCG@3")], ids=["uniform", "learned"])
-def test_a_sample_announces_what_its_plan_says(call, pool, measure):
-    given = ("--budget", "40%", "--adaptive-depth", "off")
-    (row,) = [row for row in call("--quiet", "plan", *pool, "--measure", measure, *given, "-o", "jsonl").rows
-              if row["is_recommended"]]  # fmt: skip
-    how = ("--method", row["method"], *given, "--out", "x.sample", "--sheet", "x.csv")
-    drawn = " ".join(call("sample", *pool, "--measure", measure, *how).err.split())
-    assert f" ± {row['half_width']:.3g}" in drawn.partition("expected from about")[2]

@@ -202,14 +202,6 @@ def test_a_sample_that_is_none(folder):
 # Both files or neither
 
 
-def test_the_work_of_judges_keeps_its_sample(call, folder, sampled):
-    sampled()
-    before = [(folder / name).read_bytes() for name in FILES]
-    refused = call("sample", *RUN, "--budget", "27%", "--seed", 3, *new_files("d.csv"))
-    one_line(refused, r"d\.csv: is there already, --force overwrites it")
-    assert [(folder / name).read_bytes() for name in FILES] == before
-
-
 @pytest.mark.parametrize(("command", "gone"), [("sample", FILES[0]), ("top-up", FILES[1])])
 def test_a_sample_and_a_sheet_are_not_overwritten_alone(call, folder, sampled, command, gone):
     """Also where the sheet is empty or unreadable: whoever knows that it may go says so."""

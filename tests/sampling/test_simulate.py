@@ -266,32 +266,29 @@ def test_other_formats_and_a_plot(call, folder, form):
 
 
 def test_traffic_weighs_the_queries(call, folder, simulate):
-    pairs = [line.split() for line in (folder / "q.qrels").read_text().splitlines()]
-    queries = list(dict.fromkeys(pair[0] for pair in pairs))
+    queries = list(dict.fromkeys(line.split()[0] for line in (folder / "q.qrels").read_text().splitlines()))
     weights = {query: 1 + 3 * (i % 2) for i, query in enumerate(queries)}
-    (folder / "t.txt").write_text("".join(f"{query} {weight}\n" for query, weight in weights.items()) + "other 9\n")
-    row = simulate(*RUNS, *TWO, "--measure", "DCG@5", "--traffic", "t.txt")[0]
+    write_lines(folder / "t.txt", [*(f"{query} {weight}" for query, weight in weights.items()), "other 9"])
+    asked = (*RUNS, *TWO, "--measure", "DCG@5", "--traffic", "t.txt")
     scores = call("--quiet", "score", "q.qrels", "a.run", "DCG@5", "-q", "-n", "-o", "jsonl").rows
     weighted = sum(weights[s["query_id"]] * s["value"] for s in scores) / sum(weights.values())
-    assert row["truth"] == pytest.approx(weighted)
+    assert simulate(*asked)[0]["truth"] == pytest.approx(weighted)
     for text, message in (
         ("x 1\n", f"t.txt: no weight for query {queries[0]!r} of the pool"),
         (f"{queries[0]} 0\n", "t.txt:1: the weight 0.0 is not positive, expected a positive number"),
         (f"{queries[0]} 1\n{queries[0]} 2\n", f"t.txt:2: query {queries[0]!r} is there twice, expected it once"),
     ):
         (folder / "t.txt").write_text(text)
-        answer = call("--quiet", "simulate", *RUNS, *TWO, "--traffic", "t.txt")
+        answer = call("--quiet", "simulate", *asked)
         assert (answer.code, answer.err) == (1, f"activeeval: {message}\n")
 
 
 def unjudged_by_hand(folder, depth):
     """Return how many items of a.run down to a depth there are, how many lack a grade, of how many queries."""
-    grades = {tuple(line.split()[:3:2]): int(line.split()[3]) for line in (folder / "q.qrels").read_text().splitlines()}
-    lists = {}
-    for line in (folder / "a.run").read_text().splitlines():
-        query, _, document, _, score, _ = line.split()
-        if any(query == of for of, _ in grades):
-            lists.setdefault(query, []).append((float(score), document))
+    qrels, run = ([line.split() for line in (folder / x).read_text().splitlines()] for x in ("q.qrels", "a.run"))
+    grades, lists = {(query, doc): int(grade) for query, _, doc, grade in qrels}, {query: [] for query, *_ in qrels}
+    for query, _, document, _, score, _ in run:
+        lists.get(query, []).append((float(score), document))
     needed = [(query, d) for query, items in lists.items() for _, d in sorted(items, reverse=True)[:depth]]
     missing = [pair for pair in needed if grades.get(pair, -1) < 0]
     return len(needed), len(missing), len({query for query, _ in missing})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cli_files import csv_rows, write_csv
 
-from activeeval import DCG, METHODS, StateError, evaluate
+from activeeval import METHODS, StateError
 from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.state import answered, state_of
@@ -75,11 +75,3 @@ def test_everything_is_planned_to_have_no_error(case):
     (plan,) = plan_sample(case, ["DCG"], budgets=[Budget(0.7, is_share=True), Budget(1.0, is_share=True)]).questions
     first, last = (row.prospect.half_width() for row in plan.rows_of({"items"}))
     assert first > last == 0
-
-
-@pytest.mark.parametrize("share", [None, 0.7])
-def test_a_run_is_evaluated(share):
-    qrels = {query: {doc: GRADES[query, doc] for doc in docs} for query, docs in RUN.items()}
-    of_pool = evaluate(RUN, judgments=qrels, measure=DCG(), share=share).of("pool")
-    assert (of_pool.std_error == 0) == (share is None)
-    assert of_pool.value == pytest.approx(TRUTH, abs=1e-12 if share is None else 6 * of_pool.std_error)

@@ -28,11 +28,11 @@ def test_head_torso_and_tail_have_a_third_of_the_traffic_each():
     assert sum(stratum.n_drawn for stratum in made.strata) == len(ids(made)) == 90
     assert [stratum.traffic for stratum in made.strata] == pytest.approx([1 / 3] * 3, abs=0.04)
     # what is asked as often is in one stratum, the more frequent in the one above
-    lowest = {name: min(c for c, s in zip(made.drawn.counts, made.drawn.strata, strict=True) if s == name)
-              for name in ("head", "torso")}  # fmt: skip
-    highest = {name: max(c for c, s in zip(made.drawn.counts, made.drawn.strata, strict=True) if s == name)
-               for name in ("torso", "tail")}  # fmt: skip
-    assert lowest["head"] > highest["torso"] >= lowest["torso"] > highest["tail"]
+    head, torso, tail = (
+        [count for count, stratum in zip(made.drawn.counts, made.drawn.strata, strict=True) if stratum == name]
+        for name in ("head", "torso", "tail")
+    )
+    assert min(head) > max(torso) >= min(torso) > max(tail)
 
 
 def test_strata_that_hold_nothing_are_left_out():
@@ -70,10 +70,8 @@ def test_segments_are_strata_and_a_query_of_two_is_two():
     rows = [("web", "news", 50), ("app", "news", 20), ("web", "shoes", 9), ("app", "shoes", 1), ("app", "mail", 20)]
     frame = pl.DataFrame(rows, schema=["segment", "query", "count"], orient="row")
     made = draw_queries(frame, 5)
-    assert [(stratum.name, stratum.n_queries, stratum.traffic) for stratum in made.strata] == [
-        ("app", 3, 0.41),
-        ("web", 2, 0.59),
-    ]
+    strata = [(stratum.name, stratum.n_queries, stratum.traffic) for stratum in made.strata]
+    assert strata == [("app", 3, 0.41), ("web", 2, 0.59)]
     assert len(ids(made)) == 5
     assert made.drawn.n_certain == 5
     whole = draw_queries(frame, 3, strata="none")
