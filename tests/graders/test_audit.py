@@ -336,10 +336,8 @@ def test_labels_saved_are_told_of_a_sample_that_was_drawn_with_the_machine(folde
 
 
 def test_a_sample_of_differences_leaves_out_what_it_does_not_reach(folder):
-    lines = Path("a.run").read_text().splitlines(keepends=True)
-    Path("twin.run").write_text(
-        "".join(lines[: -DOCS * 20]) + "".join(Path("b.run").read_text().splitlines(True)[-200:])
-    )
+    first, second = (Path(f"{name}.run").read_text().splitlines(keepends=True) for name in "ab")
+    Path("twin.run").write_text("".join([*first[: -DOCS * 20], *second[-DOCS * 20 :]]))
     rounds = drawn(("a.run", "twin.run"))
     audited = audit(rounds, ["llm.qrels"])
     assert [row.question for row in audited.rows] == ["difference"]
@@ -418,17 +416,15 @@ def test_shares_by_value_are_those_of_the_pool_in_the_mean(folder):
     assert (np.abs(np.mean(shares, axis=0) - truth) < 4 * errors + 0.005).all()
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
+def test_a_machine_that_says_nothing_of_the_sample_is_refused(folder):
+    rounds = drawn()
+    for content, says in (
         ("x1 0 d1 2\nx2 0 d1 1\n", "none of its 2 grades is of an item of the pool"),
         ("q1 0 d1 -1\nq2 0 d1 -1\n", "replies are missing"),
-    ],
-)
-def test_a_machine_that_says_nothing_of_the_sample_is_refused(folder, content, says):
-    Path("bad.qrels").write_text(content)
-    with pytest.raises(InputError, match=says):
-        audit(drawn(), ["bad.qrels"])
+    ):
+        Path("bad.qrels").write_text(content)
+        with pytest.raises(InputError, match=says):
+            audit(rounds, ["bad.qrels"])
 
 
 def test_python_and_the_task_say_the_same(folder):

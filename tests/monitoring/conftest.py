@@ -1,3 +1,13 @@
-"""The command line in a folder of small inputs."""
+"""The command line in a folder of small inputs; forests here learn from few labels, and are small."""
 
-from cli_fixtures import call, folder, forests, grown_anew, grown_once, made, made_files, start  # noqa: F401
+import pytest
+from cli_fixtures import GrownOnce, call, folder, forests, grown_anew, made, made_files, start  # noqa: F401
+
+
+class SmallForests(GrownOnce):
+    trees = 4
+
+
+@pytest.fixture(scope="session")
+def grown_once():
+    return SmallForests()

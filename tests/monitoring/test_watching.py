@@ -23,13 +23,12 @@ from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import open_store, watches
 from activeeval.core.answers import FINE, OPEN, WORSE, verdict_of
 from activeeval.core.campaign.reading import judged_queries
-from activeeval.core.errors import InputError, StateError
+from activeeval.core.errors import InputError
 from activeeval.monitoring.judged_labels import certain_grades
 from activeeval.monitoring.night_inputs import NightInputs, last_night
-from activeeval.monitoring.nights import draw_more, draw_night
+from activeeval.monitoring.nights import draw_night
 from activeeval.monitoring.settings import checked_policy, set_up
 from activeeval.monitoring.spans import change_between
-from activeeval.report.answer_sentences import sentence
 
 
 def complaint(kind, call):
@@ -158,13 +157,12 @@ def test_a_lasting_loss_is_an_alarm_against_what_it_is_compared_with(reference, 
     """On the third night nothing is lost since the second, much since the first, and since the run in a file."""
     write_run(tmp_path / "good.run", run_of(1))
     named = str(tmp_path / "good.run") if reference == "file" else reference
-    watch = Watch(budget=400.0, margin=0.05, reference=named)
-    assert watch.night(1).exit_code == (FINE)
-    assert watch.night(2, run_of(1, upside_down=20)).exit_code == WORSE
-    says = watch.night(3, run_of(1, upside_down=20))
-    assert (says.exit_code == WORSE) == loses
+    watch, lost = Watch(budget=400.0, margin=0.05, reference=named), run_of(1, upside_down=20)
+    nights = [watch.night(k, run) for k, run in ((1, run_of(1)), (2, lost), (3, lost))]
+    assert [says.exit_code for says in nights[:2]] == [FINE, WORSE]
+    assert (nights[2].exit_code == WORSE) == loses
     against = {"first": DATES[0], "file": "reference"}.get(reference, DATES[1])
-    verdicts = {change.versus: change.verdict for change in says.changes}
+    verdicts = {change.versus: change.verdict for change in nights[2].changes}
     assert verdicts[against] == ("worse" if loses else "equal")
 
 
@@ -184,120 +182,12 @@ def test_the_verdict_follows_from_the_interval_that_is_shown():
             assert change.verdict == verdict_of(change.value, change.low, change.high, change.margin)
 
 
-@pytest.mark.parametrize("scope", ["pool", "population"])
-def test_the_scope_that_decides_is_chosen_and_the_other_stands_beside_it(scope):
-    (change,) = Watch.judged(scope=scope).night(2).changes
-    assert (change.scope, {change.scope, change.other.scope}) == (scope, {"pool", "population"})
-    halves = {each.scope: each.high - each.low for each in (change, change.other)}
-    assert halves["pool"] < halves["population"]
-
-
-# Suspicion
-
-
-def suspicious(seed, **changed):
-    """Return a watch after a night that has lost something, of which the verdict is open, and what that night says."""
-    watch = Watch.judged(**({"seed": seed, "margin": 0.3, "budget": 16.0, "reference": "first"} | changed))
-    return watch, watch.night(2, run_of(1, upside_down=7))
-
-
-def test_an_open_night_says_how_many_labels_decide_and_no_more_than_are_left():
-    n_open = 0
-    for seed in range(3):
-        watch, says = suspicious(seed, budget=10.0)
-        runs = (run_of(1), run_of(1, upside_down=7))
-        items = {(query, doc) for run in runs for query, docs in run.items() for doc in docs}
-        n_left = len(items) - len(watch.asked(1)) - len(watch.asked(2))
-        for change in says.changes:
-            needed = change.needed
-            assert (needed is not None) == (change.verdict == "undecided")
-            if needed is not None and needed.budget is not None:
-                n_open += 1
-                assert 0 < needed.low <= needed.budget <= needed.high <= n_left
-                assert "more judgments" in sentence(change)
-                assert "new sample" not in sentence(change)  # they come with the next night
-    assert n_open > 1
-
-
-def test_a_night_that_looks_bad_buys_labels_that_decide():
-    """Of 6 seeds some nights look bad and are open; the labels on suspicion come to their budget on average."""
-    n_drawn, decided, last = [], [], None
-    for seed in range(6):
-        watch, says = suspicious(seed)
-        if not says.looks_bad:
-            continue
-        assert says.exit_code == OPEN
-        drawn = draw_more(watch.store, NAME, GRADES)
-        assert drawn.campaign == f"{watch.campaign(2)}.more"
-        waiting = watch.says()
-        assert (waiting.waiting, waiting.exit_code, waiting.looks_bad) == (drawn.n_new, OPEN, False)
-        assert waiting.changes == says.changes  # the night reads as before until they are judged
-        watch.judge_campaign(drawn.campaign)
-        after, last = watch.says(), watch
-        n_drawn.append(drawn.n_new)
-        assert after.values[0].judged == says.values[0].judged + drawn.n_new
-        decided.append(after.exit_code == WORSE)
-        assert not after.looks_bad
-        assert "has its labels on suspicion already" in complaint(StateError, lambda: draw_more(watch.store, NAME))  # noqa: B023
-    assert len(n_drawn) >= 2
-    assert np.mean(n_drawn) < 1.3 * 32
-    assert np.mean(decided) >= 0.5
-    check_following_night(last, after)
-
-
-def check_following_night(watch, second):
-    """Check that the night after suspicion goes on from all labels and reads the second the same again."""
-    following = watch.draw(3, run_of(1, upside_down=7))
-    watch.judge(3)
-    nights = watch.all_say()
-    assert following.n_pending == 0
-    assert [night.date for night in nights] == DATES[:3]
-    assert (nights[1].values, nights[1].changes) == (second.values, second.changes)
-    assert [change.versus for change in nights[2].changes] == [DATES[1], DATES[0]]
-    assert nights[2].changes[0].verdict == "equal"
-    (span,) = change_between(watch.store, NAME, DATES[0], DATES[1])
-    assert span.value == pytest.approx(nights[2].changes[1].value, abs=2.0)
-
-
-def test_without_a_budget_on_suspicion_no_night_looks_bad_and_an_undecided_one_is_open():
-    nights = [suspicious(seed, budget_on_suspicion=0.0)[1] for seed in range(3)]
-    assert not any(says.looks_bad for says in nights)
-    assert OPEN in [says.exit_code for says in nights]
-    assert all((says.changes[0].verdict == "undecided") == (says.exit_code == OPEN) for says in nights)
-
-
-def test_labels_on_suspicion_wait_for_those_of_the_night():
-    watch = Watch()
-    watch.draw(1)
-    assert "items of 2026-11-01 are not judged yet" in complaint(StateError, lambda: draw_more(watch.store, NAME))
-
-
-def test_half_of_the_lists_reversed_is_an_alarm_by_the_second_night():
-    """Of 2 seeds on lists of 20 queries both: were an alarm missed in 1 of 30, one of them would be with P = .07."""
-    for seed in range(2):
-        watch, codes = Watch.judged(seed=seed, budget=40.0, margin=0.2, reference="first"), []
-        for night in (2, 3):
-            if watch.night(night, run_of(1, upside_down=10)).looks_bad:
-                watch.judge_campaign(draw_more(watch.store, NAME).campaign)
-            codes.append(watch.says().exit_code)
-        assert WORSE in codes
-
-
-def test_a_span_is_not_read_while_items_wait():
-    watch = Watch.judged()
-    watch.draw(2)
-    says = complaint(StateError, lambda: change_between(watch.store, NAME, DATES[0], DATES[1]))
-    assert "are not judged yet" in says
-
-
-def test_a_night_on_which_nothing_came_is_open():
-    """A budget of a fiftieth of an item: no value, no change, and nothing that waits."""
-    watch = Watch(budget=0.02, seed=1)
-    drawn = watch.draw(1)
-    assert (drawn.n_new, drawn.n_in_hand) == (0, 0)
-    says = watch.says()
-    assert (says.waiting, says.values[0].value, says.changes) == (0, None, [])
-    assert says.exit_code == OPEN
+def test_the_scope_that_decides_is_chosen_and_the_other_stands_beside_it():
+    for scope in ("pool", "population"):
+        (change,) = Watch.judged(scope=scope).night(2).changes
+        assert (change.scope, {change.scope, change.other.scope}) == (scope, {"pool", "population"})
+        halves = {each.scope: each.high - each.low for each in (change, change.other)}
+        assert halves["pool"] < halves["population"]
 
 
 # Texts
@@ -326,49 +216,42 @@ def test_a_document_without_its_text_is_refused_and_nothing_is_stored(tmp_path):
     watch.draw(1, documents=str(documents))
     lost = sorted(doc for _, doc in watch.asked(1) if doc in run_of(2)[doc.partition("-")[0]])[0]
     write_documents(documents, without=[lost])
-    says = complaint(InputError, lambda: watch.draw(2, documents=str(documents)))
-    assert lost in says
-    assert watch.is_stored(2) == (False, False)
+    assert lost in complaint(InputError, lambda: watch.draw(2, documents=str(documents)))
     assert "names no `documents`" in complaint(InputError, lambda: watch.draw(2))
+    assert watch.is_stored(2) == (False, False)
 
 
 # Refused
 
 
-@pytest.mark.parametrize(
-    ("night", "run", "says"),
-    [
-        (1, None, "exists already"),
-        (0, None, "draw nights in order"),
-        (2, {"q0": {"a": 1.0}, "zz": {"a": 1.0}}, "is not one of the 20 queries of the watch"),
-    ],
-)
-def test_what_does_not_go_on_is_refused(night, run, says):
-    watch = Watch.judged()
-    date = DATES[night - 1] if night else "2026-10-31"
-    tonight = NightInputs(run=run or run_of(2), date=date)
-    assert says in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))
-    assert len(watch.store.watches.nights(NAME)) == 1
-    assert watch.store.campaigns() == [watch.campaign(1)]
+def test_what_does_not_go_on_is_refused():
+    watch, other = Watch.judged(), {"q0": {"a": 1.0}, "zz": {"a": 1.0}}
+    for date, run, says in (
+        (DATES[0], run_of(2), "exists already"),
+        ("2026-10-31", run_of(2), "draw nights in order"),
+        (DATES[1], other, "is not one of the 20 queries of the watch"),
+    ):
+        tonight = NightInputs(run=run, date=date)
+        assert says in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))  # noqa: B023
+        assert len(watch.store.watches.nights(NAME)) == 1
+        assert watch.store.campaigns() == [watch.campaign(1)]
 
 
-@pytest.mark.parametrize("date", ["2026-13-01", "25.11.2026", "20261125", "", "tonight", "2026-1-1", "2026-W01-1"])
-def test_a_bad_date_is_refused(date):
+def test_a_bad_date_is_refused():
     watch = Watch()
-    tonight = NightInputs(run=run_of(1), date=date)
-    assert "a night's date must be like" in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))
+    for date in ("2026-13-01", "25.11.2026", "20261125", "", "tonight", "2026-1-1", "2026-W01-1"):
+        tonight = NightInputs(run=run_of(1), date=date)
+        assert "a night's date must be like" in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))  # noqa: B023
 
 
 def test_a_query_that_has_no_list_on_either_night_counts_as_0():
     """A budget for everything: the value is the mean over all queries of the watch, in plain Python."""
-    watch = Watch(budget=1000.0)
-    watch.night(1)
-    short = {query: docs for query, docs in run_of(2).items() if query != "q3"}
-    whole = true_value(run_of(2) | {"q3": {}})
+    watch, short = Watch.judged(budget=1000.0), run_of(2) | {"q3": {}}
+    whole = true_value(short)
+    del short["q3"]
     for night in (2, 3):
         says = watch.night(night, short)
-        assert says.values[0].value == pytest.approx(whole, rel=1e-6)
-        assert says.n_missing == 1
+        assert (says.values[0].value, says.n_missing) == (pytest.approx(whole, rel=1e-6), 1)
     assert says.changes[0].verdict == "equal"
 
 
@@ -384,26 +267,26 @@ def test_a_watch_that_is_not_there_and_nights_that_are_not():
     assert "the earlier night comes first" in complaint(InputError, lambda: watch.all_say(DATES[1], DATES[0]))
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"measures": ()}, "needs a measure"),
-        ({"measures": ("DCG@5", "DCG@5")}, "named twice"),
-        ({"budget": 0.0}, "positive number"),
-        ({"budget": float("nan")}, "positive number"),
-        ({"false_alarms": 0.0}, "above 0 and at most 25"),
-        ({"false_alarms": 26.0}, "above 0 and at most 25"),
-        ({"budget_on_suspicion": -1.0}, "`budget_on_suspicion` must be a number from 0 on, got -1"),
-        ({"scope": "queries"}, "scope must be one of pool, population, got 'queries'"),
-        ({"margin": -0.1}, "from 0 on"),
-        ({"reference": "nowhere.run"}, "nowhere.run"),
-        ({"measures": ("nonsense",)}, "nonsense"),
-    ],
-)
-def test_a_watch_that_cannot_be_is_refused(changed, says):
+CANNOT_BE = [
+    ({"measures": ()}, "needs a measure"),
+    ({"measures": ("DCG@5", "DCG@5")}, "named twice"),
+    ({"budget": 0.0}, "positive number"),
+    ({"budget": float("nan")}, "positive number"),
+    ({"false_alarms": 0.0}, "above 0 and at most 25"),
+    ({"false_alarms": 26.0}, "above 0 and at most 25"),
+    ({"budget_on_suspicion": -1.0}, "`budget_on_suspicion` must be a number from 0 on, got -1"),
+    ({"scope": "queries"}, "scope must be one of pool, population, got 'queries'"),
+    ({"margin": -0.1}, "from 0 on"),
+    ({"reference": "nowhere.run"}, "nowhere.run"),
+    ({"measures": ("nonsense",)}, "nonsense"),
+]
+
+
+def test_a_watch_that_cannot_be_is_refused():
     with open_store("sqlite://", create=True) as store:
-        assert says in complaint(InputError, lambda: set_up(store, NAME, settings(**changed)))
-        assert store.watches.names() == []
+        for changed, says in CANNOT_BE:
+            assert says in complaint(InputError, lambda: set_up(store, NAME, settings(**changed)))  # noqa: B023
+            assert store.watches.names() == []
 
 
 def test_a_scripted_judge_who_lacks_a_grade_is_refused_and_nothing_is_stored():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cli_cases import case_of, new_files
+from cli_cases import RUN, case_of, new_files
 from each_once import each_once
 
 from activeeval.core.errors import InputError
@@ -87,13 +87,11 @@ def test_no_budget_is_exceeded_by_what_stands_on_the_sheets(costs, method, judge
     assert np.mean(shares) > 0.8  # it is spent, too
 
 
-@pytest.mark.parametrize("first", ["5e-324", "1e-101", "1e101", "1e-16"])
+@pytest.mark.parametrize("first", ["5e-324", "1e101", "1e-16"])
 def test_costs_that_break_arithmetic_are_refused_with_their_file(folder, call, first):
     n_items = len({tuple(line.split()[:3:2]) for line in (folder / "a.run").read_text().splitlines()})
     (folder / "tiny.costs").write_text(f"{first}\n" + "1\n" * (n_items - 1))
-    told = call(
-        "sample", "--run", "a.run", "--max-grade", 3, "--budget", 20, "--cost", "tiny.costs", *new_files("s.csv")
-    )
+    told = call("sample", *RUN, "--budget", 20, "--cost", "tiny.costs", *new_files("s.csv"))
     assert told.code == 1
     assert "activeeval: tiny.costs: item_costs must lie " in told.err
     assert f"got {first} at item " in told.err.replace("1e+101", "1e101")

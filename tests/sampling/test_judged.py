@@ -177,21 +177,3 @@ def test_a_grade_that_no_scale_has_is_said(folder, call):
     told = call("sample", "--run", "a.run", "--max-grade", 2, "--budget", "27%", *NEW, "--measure", "P(rel=3)@5")
     assert told.code == 1
     assert told.err.endswith("activeeval: P(rel=3)@5: no grade of the scale, 0 … 2, is 3: every value is 0\n")
-
-
-def test_a_sheet_whose_ids_took_another_unicode_form_is_refused_with_both_spelt_out(folder, call):
-    write_lines(folder / "u.run", [f"q{q} Q0 d\u00e9{j} {j} {9 - j} t" for q in range(9) for j in range(5)])
-    done = call("sample", "--run", "u.run", "--max-grade", 1, "--budget", 20, *NEW)
-    assert done.code == 0, done.err
-    sheet = (folder / "s.csv").read_text(encoding="utf-8")
-    (folder / "s.csv").write_text(sheet.replace("\u00e9", "e\u0301"), encoding="utf-8")
-    told = call("estimate", "s.sample", "s.csv")
-    assert told.code == 1
-    assert re.search(r"'de\\u0301\d' and 'd\\xe9\d' look the same but differ", told.err), told.err
-    write_lines(folder / "u.qrels", [f"q{q} 0 de\u0301{j} 1" for q in range(9) for j in range(5)])
-    for wrong in (
-        call("score", "u.qrels", "u.run", "P@1"),
-        call("sample", "--run", "u.run", "--max-grade", 1, "--budget", 20, "--judged", "u.qrels", *NEW, "--force"),
-    ):
-        assert wrong.code == 1
-        assert re.search(r"\\xe9\d' .*look the same but differ|\\u0301\d' .*look the same but differ", wrong.err)

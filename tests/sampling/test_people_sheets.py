@@ -58,12 +58,10 @@ def test_of_three_people_with_a_sheet_each_no_judgment_is_lost(call, shared):
 
 
 def test_all_items_that_judges_grade_differently_are_named(call, shared):
-    rows = csv_rows("d-bob.csv")
     common = set(pairs("d-ann.csv")) & set(pairs("d-bob.csv"))
-    for row in rows:
-        if (row["query_id"], row["doc_id"]) in common:
-            row["grade"] = (int(row["grade"]) + 1) % 4
-    write_csv("d-bob.csv", rows)
+    rows = csv_rows("d-bob.csv")
+    turned = [(int(r["grade"]) + ((r["query_id"], r["doc_id"]) in common)) % 4 for r in rows]
+    write_csv("d-bob.csv", [row | {"grade": grade} for row, grade in zip(rows, turned, strict=True)])
     done = call("estimate", "d.csv.sample.npz", *SHEETS)
     assert (done.code, done.out) == (1, "")
     lines = [line for line in done.err.splitlines() if "has two grades" in line]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ir_measures
 import pytest
 from cli_cases import RUN, files, judge_file
-from cli_files import csv_rows, write_csv, write_lines
+from cli_files import csv_rows, write_csv
 
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 3)
 SAYS = "these are judgments of a sample: scores without"
@@ -58,10 +58,3 @@ def test_a_judged_sheet_is_known_for_one_of_a_sample(call):
         assert "use `activeeval estimate SAMPLE d.csv`" in done.err
         assert "d.csv: 2 items could not be judged: they count as not judged" in done.err
     assert len(csv_rows("d.csv")) == len(rows)
-
-
-def test_a_file_of_few_judgments_is_said_to_be_half_judged(call, folder):
-    write_lines(folder / "few.qrels", [f"q{q} 0 d1 1" for q in range(1, 31)])
-    assert (
-        "few.qrels: in most queries less than half of the ranked items" in call("score", "few.qrels", "a.run", "AP").err
-    )

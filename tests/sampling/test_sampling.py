@@ -6,31 +6,15 @@ import re
 from itertools import groupby
 
 import numpy as np
-import polars as pl
 import pytest
-from cli_cases import (
-    CASES,
-    LETOR,
-    RUN,
-    answer,
-    both,
-    campaign_of,
-    case_of,
-    files,
-    grade_of,
-    judge_file,
-    judged,
-    one_line,
-)
+from cli_cases import CASES, LETOR, RUN, answer, both, campaign_of, files, grade_of, judge_file, judged, one_line
 from cli_files import csv_rows, write_csv, write_lines
 from each_once import each_once
 
-from activeeval import Campaign
 from activeeval.core.answers import verdict_of
 from activeeval.core.estimation import INTERVALS
 from activeeval.core.interval_ends import half_widths
 from activeeval.core.results import LEVELS
-from activeeval.inputs.budgets import whole_cost
 from activeeval.report.numbers import counted
 
 COMPARED = (*RUN, "--versus-run", "b.run")
@@ -245,97 +229,6 @@ def test_intervals_and_scopes(drawn, estimated, kind, versus, scope):
     assert row["low"] < row["value"] < row["high"]
 
 
-# Several questions, several sheets, more budget
-
-
-@pytest.mark.parametrize(("measures", "method"), [(("DCG@5", "P@3"), "items"), (("DCG@5", "ERR@5"), "depth")])
-def test_one_sample_answers_all_that_it_was_made_for(call, measures, method):
-    asked = [x for measure in measures for x in ("--measure", measure)]
-    asked += [x for question in ("difference", "run", "versus") for x in ("--question", question)]
-    done = call("sample", *COMPARED, *asked, "--budget", "60%", "--seed", 2, *files("d.csv"))
-    assert done.code == 0, done.err
-    judge_file("d.csv")
-    rows = call("estimate", *both("d.csv"), "-o", "jsonl").rows
-    assert [row["question"] for row in rows] == ["difference", "run", "versus"] * 2
-    assert {row["method"] for row in rows} == {method}
-    case = case_of(runs=("a.run",), versus_run="b.run", max_grade=3, seed=2)
-    targets = case.targets(measures, ("difference", "run", "versus"))
-    assert [row["measure"] for row in rows] == [target.name for target in targets]
-    live = Campaign(case.design(method, targets, budget=0.6 * whole_cost(*targets)), rng=case.seed)
-    live.run(answer)
-    for row, target in zip(rows, targets, strict=True):
-        expected = live.estimate(target)
-        assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
-    alone = call("estimate", *both("d.csv"), "--measure", measures[1], "--question", "versus", "-o", "jsonl").rows
-    assert alone == rows[5:]
-
-
-def test_a_sample_topped_up_is_the_larger_sample(call):
-    """Label by label: 60 and 30 more are 90; the new sheet holds only what is new, and nothing is asked twice."""
-    options = (*COMPARED, "--measure", "DCG@5", "--method", "depth", "--seed", 3)
-    for command in (
-        ("sample", *options, "--budget", 60, *files("d.csv")),
-        ("top-up", "d.csv.sample.npz", "--budget", 30, *files("e.csv")),
-        ("top-up", "e.csv.sample.npz", "--budget", 10, *files("f.csv")),
-        ("sample", *options, "--budget", 90, *files("all.csv")),
-    ):
-        assert call(*command).code == 0
-    rows = {name: judge_file(name) for name in ("d.csv", "e.csv", "f.csv", "all.csv")}
-    pairs = {name: [(row["query_id"], row["doc_id"]) for row in held] for name, held in rows.items()}
-    assert sorted(pairs["d.csv"] + pairs["e.csv"]) == sorted(pairs["all.csv"])
-    grown = call("estimate", "e.csv.sample.npz", "e.csv", "d.csv", "-o", "jsonl").rows[0]
-    large = call("estimate", *both("all.csv"), "-o", "jsonl").rows[0]
-    for name in ("value", "std_error", "spent"):
-        assert grown[name] == large[name]
-    assert call("estimate", "f.csv.sample.npz", "d.csv", "e.csv", "f.csv").code == 0
-    lost = r"e\.csv: item .* is in the sample, but not in the sheet .*"
-    foreign = r"all\.csv: the sheet is of sample '\w+', expected one of sample '\w+' or '\w+'"
-    for sheets, problem in ((("e.csv",), lost), (("e.csv", "d.csv", "all.csv"), foreign)):
-        one_line(call("estimate", "e.csv.sample.npz", *sheets), problem)
-
-
-def test_what_several_judges_say_is_resolved_by_name(call, drawn):
-    """Up to four judges of five items; all else is judged alike by all."""
-    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
-    said = {
-        "ann.csv": [0, 1, 3, "cannot", "cannot"],
-        "bob.csv": [2, 1, 3, 2, "cannot"],
-        "cid.csv": [3, 1, "", 2, ""],
-        "dan.csv": [1, 2, "", "", ""],
-        "one.csv": [1, 1, 3, 2, "cannot"],
-    }
-    for name, grades in said.items():
-        own = [row | {"grade": grade} for row, grade in zip(rows, grades, strict=False)] + rows[5:]
-        write_csv(name, [row | {"judge": ""} for row in own])
-    done = call("estimate", "d.csv.sample.npz", *list(said)[:4], "--policy", "median", "-o", "jsonl")
-    assert f"judged by several judges, {len(rows) - 3} of them alike (policy: median)" in done.err
-    assert done.rows == call("estimate", "d.csv.sample.npz", "one.csv", "-o", "jsonl").rows
-
-
-@pytest.mark.slow
-def test_without_a_seed_no_two_samples_are_one(folder, start):
-    """The operating system's is said, and gives the same sample again."""
-    sheets, seeds = [], []
-    for options in ((), (), None):
-        given = options if options is not None else ("--seed", seeds[0])
-        done = start("sample", *RUN, "--measure", "DCG@5", "--budget", "40%", *given, *files("d.csv"))
-        said = done.communicate()[1]
-        seeds.append(re.search(r"activeeval: seed (\d+), sample", said)[1])
-        sheets.append((folder / "d.csv").read_bytes())
-        assert int(np.load("d.csv.sample.npz")["seed"][0]) == int(seeds[-1])
-    assert (seeds[0], sheets[0]) == (seeds[2], sheets[2])
-    assert (seeds[0], sheets[0]) != (seeds[1], sheets[1])
-
-
-def test_one_judge_has_one_grade_for_an_item(call, drawn):
-    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
-    write_csv("d.csv", [row | {"judge": "Ann"} for row in rows])
-    write_csv("e.csv", [row | {"judge": "Ann ", "grade": (row["grade"] + (i == 1)) % 4} for i, row in enumerate(rows)])
-    for policy in ("refuse", "majority", "median", "mean-gain"):
-        done = call("--quiet", "estimate", "d.csv.sample.npz", "d.csv", "e.csv", "--policy", policy)
-        one_line(done, r"e\.csv:\d+: item .* has two grades, \d and \d")
-
-
 # Sheets that went wrong
 
 
@@ -366,8 +259,6 @@ SLIPS = {
         lambda rows: changed(rows, 1, grade=4),
         r"d\.csv:3: column grade: holds '4', expected 0, 1, 2, 3, empty or cannot",
     ),
-    "a slip of the finger": (lambda rows: changed(rows, 1, grade=22), r"d\.csv:3: .*'22', expected 0, .*"),
-    "a grade of -1": (lambda rows: changed(rows, 1, grade=-1), r"d\.csv:3: column grade: holds '-1', .*"),
     "a grade of NaN": (lambda rows: changed(rows, 1, grade="nan"), r"d\.csv:3: column grade: .*nan.*"),
     "half a grade": (lambda rows: changed(rows, 1, grade=1.5), r"d\.csv:3: column grade: .*1\.5', .*"),
     "another sample": (
@@ -473,95 +364,3 @@ def test_a_budget_that_bounds_no_error_is_told(call):
     # the whole budget is enough, its first quarter is not
     said = call("sample", *RUN, "--budget", "20%", "--method", "random", *files("d.csv")).err.splitlines()
     assert re.fullmatch(r"activeeval: read at the end of the first block, budget .* is below .*", said[-3])
-
-
-# Judged queries train, the others are drawn from
-
-
-def lines_of(path, queries):
-    return [line for line in path.read_text().splitlines() if line.split()[0] in queries]
-
-
-def test_judged_queries_of_the_runs_train_and_are_not_drawn(call, folder, drawn):
-    names = sorted({line.split()[0] for line in (folder / "a.run").read_text().splitlines()})
-    old, new = set(names[::2]), set(names[1::2])
-    write_lines(folder / "old.qrels", lines_of(folder / "q.qrels", old))
-    options = ("--run", "a.run", "--train", "old.qrels", "--budget", "27%")
-    assert {row["query_id"] for row in drawn(*options)} <= new
-    rules = ("error", "irrelevant")
-    case, counted = (case_of(runs=("a.run",), train=("old.qrels",), unjudged=rule) for rule in rules)
-    assert (case.model, set(case.inputs.pool.query_ids.tolist())) == ("forest", new)
-    grades = {tuple(line.split()[:3:2]): int(line.split()[3]) for line in lines_of(folder / "q.qrels", old)}
-    ranked = lines_of(folder / "a.run", old & judged_queries(folder))
-    held = [grades.get(tuple(line.split()[:3:2]), -1) for line in ranked]
-    known = [grade for grade in held if grade >= 0]
-    assert 0 < len(known) < len(held)
-    for each, expected, n_left_out in (
-        (case, known, len(held) - len(known)),
-        (counted, [max(grade, 0) for grade in held], 0),
-    ):
-        assert sorted(each.inputs.training.grades.tolist()) == sorted(expected)
-        assert each.inputs.training.n_left_out == n_left_out
-        assert not (each.inputs.grades >= 0).any()
-    assert not np.array_equal(counted.beliefs.probs, case.beliefs.probs)
-    told = "activeeval: 46 ranked items of the training queries are not judged: left out of training"
-    assert told in call("sample", *options, *files("e.csv")).err.splitlines()
-    assert "not judged" not in call("sample", *options, "--unjudged", "irrelevant", *files("f.csv")).err
-
-
-def judged_queries(folder):
-    return {line.split()[0] for line in (folder / "q.qrels").read_text().splitlines()}
-
-
-@pytest.mark.parametrize(
-    ("lines", "problem"),
-    [
-        (None, "every query of the pool is among those to train on: none is left to evaluate"),
-        (("q1 0 d6 -1", "q1 0 elsewhere 1"), "none of the 8 ranked items to train on is judged: there is nothing to"),
-    ],
-)
-def test_judgments_that_leave_nothing_to_learn_or_to_evaluate(call, folder, lines, problem):
-    write_lines(folder / "all.run", lines_of(folder / "a.run", judged_queries(folder)))
-    write_lines(folder / "old.qrels", lines or (folder / "q.qrels").read_text().splitlines())
-    answer = call("sample", "--run", "all.run", "--train", "old.qrels", "--budget", "27%", *files("d.csv"))
-    assert (answer.code, problem in answer.err) == (1, True)
-    assert not (folder / "d.csv").exists()
-
-
-# Designs
-
-
-@pytest.mark.parametrize(("measure", "method", "budget"), [("DCG@5", "items", 20), ("P@3", "whole", 75.5)])
-def test_the_design_of_a_budget_costs_it(call, measure, method, budget):
-    options = (*RUN, "--overhead", 0.5, "--measure", measure, "--method", method)
-    done = call("design", *options, "--budget", budget, "--out", "x.parquet")
-    frame = pl.read_parquet("x.parquet")
-    pi, weight, cost, expected = (frame[x].to_numpy() for x in ("sampling_prob", "weight", "cost", "expected_cost"))
-    assert expected.sum() == pytest.approx(budget)
-    assert np.all((pi > 0) & (pi <= 1))
-    assert np.all(expected <= cost * (1 + 1e-12))
-    np.testing.assert_allclose(weight, 1 / 30 / pi)
-    assert done.err.splitlines()[-1].endswith(f"the sample takes {budget:.6g} mean items on average")
-    call("design", *options, "--out", "y.parquet")
-    assert pl.read_parquet("y.parquet")["expected_cost"].sum() == pytest.approx(0.1 * cost.sum())
-
-
-def test_the_design_of_draws_takes_no_notice_of_a_budget(call, folder):
-    for name, options in (("x.csv", ()), ("y.csv", ("--budget", "67%"))):
-        done = call("design", *RUN, "--method", "active", *options, "--out", name)
-        assert re.search(r"a draw takes [\d.]+ judgments on average$", done.err.splitlines()[-1])
-    assert (folder / "x.csv").read_bytes() == (folder / "y.csv").read_bytes()
-    frame = pl.read_csv("x.csv")
-    per_draw = frame["sampling_prob"] * frame["cost"]
-    np.testing.assert_allclose(frame["expected_cost"], per_draw)
-
-
-def test_a_design_is_a_table_of_any_format_and_a_picture(call, folder):
-    call("design", *RUN, "--out", "x.parquet")
-    call("design", *RUN, "--out", "x.tsv", "--plot", "x.png")
-    rows = csv_rows("x.tsv", delimiter="\t")
-    assert [float(row["sampling_prob"]) for row in rows] == pl.read_parquet("x.parquet")["sampling_prob"].to_list()
-    assert (folder / "x.png").read_bytes().startswith(b"\x89PNG")
-    answer = call("design", *RUN, "--method", "passive", "--out", "y.csv", "--plot", "y.png")
-    problem = "method 'passive' uses no model, so there is no expected performance to draw"
-    assert (answer.code, problem in answer.err, list(folder.glob("y.*"))) == (1, True, [])

@@ -21,7 +21,6 @@ from activeeval.inputs.prepared_case import prepare
 from activeeval.sampling.answers import answers
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.judged_samples import judged
-from activeeval.sampling.plan_case import plan_sample
 
 GRADES = {(f"q{q}", f"d{d}"): (3 * q + q * d + d // 2) % 4 for q in range(6) for d in range(5)}
 RUN = {f"q{q}": {f"d{d}": float((d + q) % 5) for d in range(5)} for q in range(6)}
@@ -69,9 +68,3 @@ def test_a_campaign_is_judged_and_read(case):
         ((answer,), _) = answered(state_of(store, "week"))
         assert (answer.estimate.value, answer.estimate.std_error) == (pytest.approx(TRUTH), 0)
         assert verify(store, "week") == []
-
-
-def test_everything_is_planned_to_have_no_error(case):
-    (plan,) = plan_sample(case, ["DCG"], budgets=[Budget(0.7, is_share=True), Budget(1.0, is_share=True)]).questions
-    first, last = (row.prospect.half_width() for row in plan.rows_of({"items"}))
-    assert first > last == 0

@@ -167,11 +167,3 @@ def test_a_stricter_judge_is_named(call, folder):
     expected = "bob.csv grades 1.0 lower than ann.csv (95 % interval 1.0 to 1.0, 12 items)."
     assert expected in call("agreement", "ann.csv", "bob.csv").out.splitlines()
     assert call("agreement", "ann.csv", "bob.csv").out == call("agreement", "bob.csv", "ann.csv").out
-
-
-def test_one_kind_alone_is_told_and_the_other_shown(call, folder):
-    write_lines(folder / "ann.jsonl", preference_lines(["ab"]))
-    answer = call("agreement", *write_judges("qrels"), "ann.jsonl")
-    assert answer.code == 0
-    expected = "activeeval: preferences: there is only one judge, 'ann.jsonl': agreement needs at least two\n"
-    assert answer.err == expected

@@ -168,20 +168,17 @@ def test_what_cannot_be_judged_leaves_the_order_open(call):
 
 def test_segments_share_the_level_out_and_differences_hold_at_once_within(call):
     sampled(call, "--budget", "90%")
-    lines = [f"q{q} {'odd' if q % 2 else 'even'}" for q in range(1, 31)]
-    write_lines(Path("s.txt"), lines)
+    write_lines(Path("s.txt"), [f"q{q} {'odd' if q % 2 else 'even'}" for q in range(1, 31)])
     rows = estimated(call, "--by", "s.txt")
     told = [row for row in rows if row["question"] == "difference"]
     assert [(row["system"], row["versus"]) for row in told] == [pair for pair in PAIRS for _ in range(2)]
     assert {row["segment"] for row in told} == {"odd", "even"}
     assert all(row["confidence"] == pytest.approx(0.975) for row in told)
-    sample, _ = read_sample("d.csv.sample.npz")
-    campaign = campaign_of_rows(sample)
-    odd = np.array([int(str(q)[1:]) % 2 == 1 if str(q) != "qX" else False for q in campaign.design.pool.query_ids])
+    campaign = campaign_of_rows(read_sample("d.csv.sample.npz")[0])
+    odd = np.array([str(q) != "qX" and int(str(q)[1:]) % 2 == 1 for q in campaign.design.pool.query_ids])
     parts = [replace(target, within=odd) for target in campaign.design.targets]
     ends = together(campaign, parts, [(0, 1), (0, 2), (1, 2)], 0.975)
-    of_odd = [row for row in told if row["segment"] == "odd"]
-    for row, (low, high) in zip(of_odd, ends, strict=True):
+    for row, (low, high) in zip([row for row in told if row["segment"] == "odd"], ends, strict=True):
         assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((low, high), rel=1e-9)
     assert len([row for row in rows if row["question"] == "rank"]) == 6
 

@@ -100,34 +100,31 @@ def test_clicks_on_interleaved_lists_are_means_of_queries(tmp_path):
 
 
 WRONG = {
-    "no query": ("a,b\n1,2\n", "no query column"),
-    "no numbers": ("query_id,text\nq1,good\n", "holds no column of numbers"),
-    "a word among numbers": ("query_id,recall\nq1,.5\nq2,high\n", "holds 'high', expected a finite number"),
-    "not finite": ("query_id,recall\nq1,inf\n", "expected a finite number"),
-    "a query twice": ("query_id,recall\nq1,.5\nq1,.6\n", "query 'q1' has a second value"),
-    "a query without a name": ("query_id,recall\n,.5\n", "is empty, expected a query"),
+    "a,b\n1,2\n": "no query column",
+    "query_id,text\nq1,good\n": "holds no column of numbers",
+    "query_id,recall\nq1,.5\nq2,high\n": "holds 'high', expected a finite number",
+    "query_id,recall\nq1,inf\n": "expected a finite number",
+    "query_id,recall\nq1,.5\nq1,.6\n": "query 'q1' has a second value",
+    "query_id,recall\n,.5\n": "is empty, expected a query",
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_no_table_of_values_is_one_line(tmp_path, case):
-    text, problem = WRONG[case]
+def test_what_is_no_table_of_values_is_one_line(tmp_path):
     path = tmp_path / "x.csv"
-    path.write_text(text)
-    with pytest.raises(InputError, match=problem):
-        read_values(path)
+    for text, problem in WRONG.items():
+        path.write_text(text)
+        with pytest.raises(InputError, match=problem):
+            read_values(path)
 
 
 def test_tables_without_a_common_query_or_metric_are_refused(tmp_path):
-    (tmp_path / "a.csv").write_text("query_id,recall\nq1,.5\n")
-    (tmp_path / "b.csv").write_text("query_id,recall\nq2,.5\n")
-    (tmp_path / "c.csv").write_text("query_id,mrr\nq1,.5\n")
-    a, b, c = (str(tmp_path / f"{name}.csv") for name in "abc")
-    with pytest.raises(
-        InputError, match="share no query with recall: the first of the latter is 'q2', of the former 'q1'"
+    files = {name: str(tmp_path / f"{name}.csv") for name in "abc"}
+    for name, text in (("a", "recall\nq1"), ("b", "recall\nq2"), ("c", "mrr\nq1")):
+        (tmp_path / f"{name}.csv").write_text(f"query_id,{text},.5\n")
+    for names, measures, problem in (
+        ("ab", (), "share no query with recall: the first of the latter is 'q2', of the former 'q1'"),
+        ("ac", (), "share no metric: recall and mrr"),
+        ("aa", ["recal"], "no values of 'recal'; did you mean recall"),
     ):
-        by_values(a, b, GateRequest())
-    with pytest.raises(InputError, match="share no metric: recall and mrr"):
-        by_values(a, c, GateRequest())
-    with pytest.raises(InputError, match="no values of 'recal'; did you mean recall"):
-        by_values(a, a, GateRequest(measures=["recal"]))
+        with pytest.raises(InputError, match=problem):
+            by_values(*(files[name] for name in names), GateRequest(measures=measures))

@@ -1,0 +1,118 @@
+"""One sample that answers several questions, grows, and comes back on several sheets."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from cli_cases import RUN, answer, both, case_of, files, judge_file, judged, one_line
+from cli_files import csv_rows, write_csv
+
+from activeeval import Campaign
+from activeeval.inputs.budgets import whole_cost
+
+COMPARED = (*RUN, "--versus-run", "b.run")
+
+
+@pytest.fixture
+def drawn(call):
+    """Return a function from options to the rows of the sheet d.csv."""
+
+    def sample(*options, name="d.csv"):
+        done = call("sample", *options, *files(name))
+        assert done.code == 0, done.err
+        return csv_rows(name)
+
+    return sample
+
+
+# Several questions, several sheets, more budget
+
+
+@pytest.mark.parametrize(("measures", "method"), [(("DCG@5", "P@3"), "items"), (("DCG@5", "ERR@5"), "depth")])
+def test_one_sample_answers_all_that_it_was_made_for(call, measures, method):
+    asked = [x for measure in measures for x in ("--measure", measure)]
+    asked += [x for question in ("difference", "run", "versus") for x in ("--question", question)]
+    done = call("sample", *COMPARED, *asked, "--budget", "60%", "--seed", 2, *files("d.csv"))
+    assert done.code == 0, done.err
+    judge_file("d.csv")
+    rows = call("estimate", *both("d.csv"), "-o", "jsonl").rows
+    assert [row["question"] for row in rows] == ["difference", "run", "versus"] * 2
+    assert {row["method"] for row in rows} == {method}
+    case = case_of(runs=("a.run",), versus_run="b.run", max_grade=3, seed=2)
+    targets = case.targets(measures, ("difference", "run", "versus"))
+    assert [row["measure"] for row in rows] == [target.name for target in targets]
+    live = Campaign(case.design(method, targets, budget=0.6 * whole_cost(*targets)), rng=case.seed)
+    live.run(answer)
+    for row, target in zip(rows, targets, strict=True):
+        expected = live.estimate(target)
+        assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
+    alone = call("estimate", *both("d.csv"), "--measure", measures[1], "--question", "versus", "-o", "jsonl").rows
+    assert alone == rows[5:]
+
+
+def test_a_sample_topped_up_is_the_larger_sample(call):
+    """Label by label: 60 and 30 more are 90; the new sheet holds only what is new, and nothing is asked twice."""
+    options = (*COMPARED, "--measure", "DCG@5", "--method", "depth", "--seed", 3)
+    for command in (
+        ("sample", *options, "--budget", 60, *files("d.csv")),
+        ("top-up", "d.csv.sample.npz", "--budget", 30, *files("e.csv")),
+        ("top-up", "e.csv.sample.npz", "--budget", 10, *files("f.csv")),
+        ("sample", *options, "--budget", 90, *files("all.csv")),
+    ):
+        assert call(*command).code == 0
+    rows = {name: judge_file(name) for name in ("d.csv", "e.csv", "f.csv", "all.csv")}
+    pairs = {name: [(row["query_id"], row["doc_id"]) for row in held] for name, held in rows.items()}
+    assert sorted(pairs["d.csv"] + pairs["e.csv"]) == sorted(pairs["all.csv"])
+    grown = call("estimate", "e.csv.sample.npz", "e.csv", "d.csv", "-o", "jsonl").rows[0]
+    large = call("estimate", *both("all.csv"), "-o", "jsonl").rows[0]
+    for name in ("value", "std_error", "spent"):
+        assert grown[name] == large[name]
+    assert call("estimate", "f.csv.sample.npz", "d.csv", "e.csv", "f.csv").code == 0
+    lost = r"e\.csv: item .* is in the sample, but not in the sheet .*"
+    foreign = r"all\.csv: the sheet is of sample '\w+', expected one of sample '\w+' or '\w+'"
+    for sheets, problem in ((("e.csv",), lost), (("e.csv", "d.csv", "all.csv"), foreign)):
+        one_line(call("estimate", "e.csv.sample.npz", *sheets), problem)
+
+
+def test_what_several_judges_say_is_resolved_by_name(call, drawn):
+    """Up to four judges of five items; all else is judged alike by all."""
+    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
+    said = {
+        "ann.csv": [0, 1, 3, "cannot", "cannot"],
+        "bob.csv": [2, 1, 3, 2, "cannot"],
+        "cid.csv": [3, 1, "", 2, ""],
+        "dan.csv": [1, 2, "", "", ""],
+        "one.csv": [1, 1, 3, 2, "cannot"],
+    }
+    for name, grades in said.items():
+        own = [row | {"grade": grade} for row, grade in zip(rows, grades, strict=False)] + rows[5:]
+        write_csv(name, [row | {"judge": ""} for row in own])
+    done = call("estimate", "d.csv.sample.npz", *list(said)[:4], "--policy", "median", "-o", "jsonl")
+    assert f"judged by several judges, {len(rows) - 3} of them alike (policy: median)" in done.err
+    assert done.rows == call("estimate", "d.csv.sample.npz", "one.csv", "-o", "jsonl").rows
+
+
+@pytest.mark.slow
+def test_without_a_seed_no_two_samples_are_one(folder, start):
+    """The operating system's is said, and gives the same sample again."""
+    sheets, seeds = [], []
+    for options in ((), (), None):
+        given = options if options is not None else ("--seed", seeds[0])
+        done = start("sample", *RUN, "--measure", "DCG@5", "--budget", "40%", *given, *files("d.csv"))
+        said = done.communicate()[1]
+        seeds.append(re.search(r"activeeval: seed (\d+), sample", said)[1])
+        sheets.append((folder / "d.csv").read_bytes())
+        assert int(np.load("d.csv.sample.npz")["seed"][0]) == int(seeds[-1])
+    assert (seeds[0], sheets[0]) == (seeds[2], sheets[2])
+    assert (seeds[0], sheets[0]) != (seeds[1], sheets[1])
+
+
+def test_one_judge_has_one_grade_for_an_item(call, drawn):
+    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
+    write_csv("d.csv", [row | {"judge": "Ann"} for row in rows])
+    write_csv("e.csv", [row | {"judge": "Ann ", "grade": (row["grade"] + (i == 1)) % 4} for i, row in enumerate(rows)])
+    for policy in ("refuse", "majority", "median", "mean-gain"):
+        done = call("--quiet", "estimate", "d.csv.sample.npz", "d.csv", "e.csv", "--policy", policy)
+        one_line(done, r"e\.csv:\d+: item .* has two grades, \d and \d")
