@@ -78,12 +78,12 @@ def drawn(runs=("a.run", "b.run"), share=0.4, measures=("DCG@5",), questions=(),
 
 
 def grade_of(query, doc):
-    """Return what people say of an item."""
+    """Look up the grade of an item by people."""
     return int(GRADES[int(query[1:]), int(doc[1:])])
 
 
 def answers_of(rounds, **asked):
-    """Return what `estimate` says by the systems that are asked about."""
+    """Map the systems that are asked about to the answers of `estimate`."""
     return {(each.system, each.versus): each for each in estimate(rounds, EstimateRequest(**asked)).answers}
 
 

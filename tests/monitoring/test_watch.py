@@ -32,7 +32,7 @@ def watch_files(tmp_path_factory):
 
 @pytest.fixture
 def watch(call, folder, watch_files):
-    """Return how to call the commands of a watch in a folder with its files."""
+    """Write the files of a watch; return a function that calls its commands."""
     for name, content in watch_files.items():
         (folder / name).write_bytes(content)
     return lambda command, *arguments: call("watch", command, NAME, *arguments)

@@ -63,7 +63,7 @@ def preference_lines(pairs):
 
 
 def counted(rows):
-    """Return how many pairs have each two relations, without those that none has."""
+    """Count the pairs of each two relations, without those that no pair has."""
     return {(row["first"], row["second"]): row["pairs"] for row in rows if row.get("pairs")}
 
 

@@ -148,7 +148,7 @@ def test_without_a_model_grades_are_uniform_and_those_of_a_query_alike(folder, m
 
 
 def campaign_of(folder, measure, method, overhead, grade_probs=None, **model):
-    """Return what a campaign estimates of the two runs, and its grade model."""
+    """Return the estimate of a campaign for the two runs, and its grade model."""
     qrels, first, second = all_judged(folder)
     tables = load_qrels(qrels), [load_run(first), load_run(second)]
     inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, overhead)

@@ -98,24 +98,13 @@ def shown(low, high):
     return "the same in all 30 queries" if low == high else f"{low:.4f} to {high:.4f}".replace("-", "−")
 
 
-def read_tables(text, form, measures):
-    """Return (run, cells by column) of each measure's table, from text or from one table with all columns."""
-    if form == "text":
-        for block in text.split("\n\n"):
-            header, *lines = [re.split(r" {2,}", line.strip()) for line in block.splitlines()]
-            assert header[1:] == COLUMNS
-            lines = [[*line[:2], "", "", "", line[2]] if len(line) == 3 else line for line in lines]
-            yield header[0], [(line[0], dict(zip(COLUMNS, line[1:], strict=True))) for line in lines]
-        return
-    lines = [
-        line.strip("| \\").replace("\\textless{}", "<").replace("\\%", "%")
-        for line in text.splitlines()
-        if "&" in line or "|" in line
-    ]
-    header, *rows = [[cell.strip() for cell in re.split(r"[&|]", line)] for line in lines if "---" not in line]
-    assert header == ["run", *(f"{m} {c}".removesuffix(" mean") for m in measures for c in COLUMNS)]
-    for k, measure in enumerate(measures):
-        yield measure, [(row[0], dict(zip(COLUMNS, row[1 + 5 * k : 6 + 5 * k], strict=True))) for row in rows]
+def read_tables(text):
+    """Return (run, cells by column) of each measure's table."""
+    for block in text.split("\n\n"):
+        header, *lines = [re.split(r" {2,}", line.strip()) for line in block.splitlines()]
+        assert header[1:] == COLUMNS
+        lines = [[*line[:2], "", "", "", line[2]] if len(line) == 3 else line for line in lines]
+        yield header[0], [(line[0], dict(zip(COLUMNS, line[1:], strict=True))) for line in lines]
 
 
 @pytest.mark.parametrize("more", [(), ("--run", "b.run")], ids=["one run", "two"])
@@ -131,21 +120,13 @@ def test_values_that_are_the_same_in_all_queries_may_be_others_in_more(call, fol
     assert "exactly known" not in done.out
 
 
-@pytest.mark.parametrize("form", ["text", "md", "latex"])
-def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, form):
+def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three):
     rows = call("score", *three, "-o", "jsonl").rows
-    answer = call("score", *three, "-o", form)
-    missing, table = answer.out.strip().split("\n\n", 1)
-    lines = [f"1 of 30 queries has no list in {name}.run: it counts as 0." for name in "ab"]
-    assert missing.splitlines() == [f"\\par {line}" if form == "latex" else line for line in lines]
-    table, note = table.rsplit("\n\n", 1)
-    if form == "text":
-        said, table = table.split("\n\n", 1)
-        best = [row["sentence"] for row in rows if row["run"] == "c.run"]
-        assert said.splitlines() == best
-        assert best[0].startswith("c.run is better than a.run by 0.47 (0.24 to 0.58): P@5, 30 queries.")
-    measures = list(dict.fromkeys(row["measure"] for row in rows))
-    read = [(run, measure, cell) for measure, lines in read_tables(table, form, measures) for run, cell in lines]
+    missing, said, *tables, note = call("score", *three).out.strip().split("\n\n")
+    assert missing.splitlines() == [f"1 of 30 queries has no list in {name}.run: it counts as 0." for name in "ab"]
+    assert said.splitlines() == [row["sentence"] for row in rows if row["run"] == "c.run"]
+    assert said.startswith("c.run is better than a.run by 0.47 (0.24 to 0.58): P@5, 30 queries.")
+    read = [(run, m, cell) for m, lines in read_tables("\n\n".join(tables)) for run, cell in lines]
     assert [(run, measure) for run, measure, _ in read] == [(row["run"], row["measure"]) for row in rows]
     for row, (*_, cell) in zip(rows, read, strict=True):
         assert cell["mean"] == f"{row['value']:.4f} ({shown(row['low'], row['high'])})"
@@ -158,14 +139,16 @@ def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, 
         assert cell["p"] == ("< .001" if row["p_value"] < 0.001 else f"{row['p_value']:.2g}".lstrip("0"))
         assert cell["w/t/l"] == f"{row['wins']}/{row['ties']}/{row['losses']}"
     assert {row["p_value"] <= 0.05 for row in rows if "p_value" in row} == {True, False}
-    star, per_cent = {"text": ("*", "%"), "md": ("\\*", "%"), "latex": ("*", "\\%")}[form]
-    first, note = note.replace("\n", " ").split(f" {star} ")
-    assert first == ("\\par " if form == "latex" else "") + "P@5 is P(rel=1)@5. nDCG@4 is nDCG(dcg='log2')@4."
+    first, note = note.replace("\n", " ").split(" * ")
+    assert first == "P@5 is P(rel=1)@5. nDCG@4 is nDCG(dcg='log2')@4."
     told = (
         "p by the paired t test (larger where few queries differ) against a.run, Holm over 4 differences, at most 0.05"
     )
-    about = "about all the queries that these are a sample of"
-    assert note == f"{told}. 95 {per_cent} intervals, {about}."
+    assert note == f"{told}. 95 % intervals, about all the queries that these are a sample of."
+    for form, star, par in (("md", r"\*", ""), ("latex", "*", r"\par ")):
+        table = call("score", *three, "-o", form).out
+        assert f"{par}P@5 is P(rel=1)@5." in table
+        assert table.count(f"{star} (") == sum(row["p_value"] <= 0.05 for row in rows if "p_value" in row)
 
 
 def test_what_is_marked_follows_the_level(call, three):
