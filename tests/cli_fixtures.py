@@ -77,7 +77,7 @@ TREES = 20
 class GrownOnce:
     """Grows a forest of the same rows, parameters and seed once: most calls here train on the same few files."""
 
-    grow, trees = Forests._grow, TREES
+    grow = Forests._grow
 
     def __init__(self):
         self.forests = {}
@@ -88,7 +88,7 @@ class GrownOnce:
             return GrownOnce.grow(model, features, targets)
         key = (repr(given), *((a.shape, a.dtype.str, a.tobytes()) for a in (features, *targets)))
         if key not in self.forests:
-            n_trees, model.n_estimators = model.n_estimators, min(model.n_estimators, self.trees)
+            n_trees, model.n_estimators = model.n_estimators, min(model.n_estimators, TREES)
             GrownOnce.grow(model, features, targets)
             model.n_estimators = n_trees
             self.forests[key] = model.forests_

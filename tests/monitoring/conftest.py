@@ -1,13 +1,3 @@
-"""The command line in a folder of small inputs; forests here learn from few labels, and are small."""
+"""The command line in a folder of small inputs."""
 
-import pytest
-from cli_fixtures import GrownOnce, call, folder, forests, grown_anew, made, made_files, start  # noqa: F401
-
-
-class SmallForests(GrownOnce):
-    trees = 4
-
-
-@pytest.fixture(scope="session")
-def grown_once():
-    return SmallForests()
+from cli_fixtures import call, folder, forests, grown_anew, grown_once, made, made_files, start  # noqa: F401
