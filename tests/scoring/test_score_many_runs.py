@@ -163,7 +163,7 @@ def test_what_is_marked_follows_the_level(call, three):
 
 EVERY = ("nDCG@10", "DCG@5", "ERR", "AP", "P(rel=2)@5", "RBP(p=0.9)", "RR", "R@5", "Success@3", "Judged@10")
 ALONE = """
-import json, os, sys, activeeval.cli as c
+import json, os, sys, activeeval.cli as c, activeeval.scoring.commands.score
 class NoNumba:
     def find_spec(self, name, *rest):
         if name == "numba":
@@ -188,7 +188,9 @@ def alone(*commands):
     given = json.dumps([list(map(str, command)) for command in commands])
     done = subprocess.run([sys.executable, "-W", "error", "-c", ALONE, given], check=True, stdout=subprocess.PIPE)
     for k, code in enumerate(done.stdout.split()):
-        yield Path(f"alone-{k}.1").read_text().splitlines(), Path(f"alone-{k}.2").read_text(), int(code)
+        talk = Path(f"alone-{k}.2").read_text().splitlines(keepends=True)  # a slow machine is said to work
+        told = "".join(line for line in talk if not line.startswith("activeeval: working, "))
+        yield Path(f"alone-{k}.1").read_text().splitlines(), told, int(code)
 
 
 def test_small_files_are_scored_without_compiled_code_to_the_same_last_digit(call, folder):
