@@ -36,6 +36,7 @@ def plan(call):
     [(TWO, "ERR@3", "depth"), (RUNS, "DCG@3", "items"), (LETOR, "DCG@3", "items")],
     ids=["letor", "runs", "one ranking"],
 )
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool, measure, default):
     rows = plan(*pool, "--measure", measure, "--method", default, "--budget", "40%", "--budget", 20)
     assert [row["method"] for row in rows] == ["passive"] * 2 + [default] * 2

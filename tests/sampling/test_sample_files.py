@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import shutil
 import subprocess
@@ -321,11 +322,21 @@ def test_a_kill_at_any_step_never_leaves_a_new_sheet_beside_an_old_sample(folder
     assert seen == [*expected[step], (True, True)]
 
 
-@pytest.mark.parametrize(
-    ("step", "n"),
-    [("fsync", 1), *(pytest.param(*case, marks=pytest.mark.slow) for case in [("fsync", 2), ("replace", 1)])],
-)
-@pytest.mark.parametrize("command", ["sample", pytest.param("top-up", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_an_interrupt_while_files_are_written_leaves_none(call, folder, monkeypatch, step):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    before = sorted(path.name for path in folder.iterdir())
+    monkeypatch.setattr(os, step, interrupted)
+    done = call("--quiet", "sample", *RUN, "--budget", "27%", *files("d.csv"))
+    assert (done.code, done.err) == (1, "activeeval: interrupted\n")
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("step", "n"), [("fsync", 1), ("fsync", 2), ("replace", 1)])
+@pytest.mark.parametrize("command", ["sample", "top-up"])
 def test_ctrl_c_while_files_are_written_leaves_none(folder, call, writing, command, step, n):
     before = sorted(path.name for path in folder.iterdir())
     done, are_new, _ = writing(command, step, n, INTERRUPTED)

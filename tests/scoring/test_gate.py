@@ -243,6 +243,7 @@ def test_what_does_not_go_together(call):
         assert (done.code, done.out, said in done.err) == (2, "", True), line
 
 
+@pytest.mark.slow
 def test_a_verdict_outlives_a_closed_pipe_and_not_a_full_disk(start):
     with start("--quiet", "compare", *WORSE, *JUDGED, "--scope", "pool") as process:
         process.stdout.close()
