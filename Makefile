@@ -26,7 +26,7 @@ test: $(VENV)/installed-dev
 
 # whole systems: the page in a browser, engines, object stores, memory; looks at many samples
 slow: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto -m slow tests/web tests/scale tests/core/kernels tests/core/estimation \
+	$(BIN)/python -m pytest -n auto -m slow tests/web tests/scale tests/core/kernels tests/core/estimation tests/sampling tests/scoring \
 		tests/test_argument_kinds.py --ignore tests/web/test_killed_server.py
 
 test-all: $(VENV)/installed-dev
