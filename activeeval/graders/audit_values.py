@@ -264,9 +264,17 @@ def value_rows(values: Floats, judged: JudgedItems) -> list[ValueRow]:
 
 
 def _value_row(values: Floats, is_of_it: Bools, judged: JudgedItems) -> ValueRow:
-    """Compute one row of `value_rows`.
+    """Compute how people grade the items to which the grader gave values of one bin (an interval of its scale).
 
-    `values` are those of the pool's items in the bin; `is_of_it`, shape (n,), marks the judged items in it.
+    Parameters
+    ----------
+    values : ndarray
+        The grader's values of all items of the pool in the bin.
+    is_of_it : ndarray of bool, shape (n_judged,)
+        True for the judged items in the bin.
+    judged : JudgedItems
+        The judged items with their importance weights and queries, and in `shares` a column for each grade: the share
+        of an item's judges who gave it.
     """
     weights = judged.weights * is_of_it
     of_grades = [jackknifed(by_query([weights * share, weights], judged.queries), ratios) for share in judged.shares.T]

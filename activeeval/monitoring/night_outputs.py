@@ -219,7 +219,9 @@ def merge_histories(
 ) -> dict[Pair, ItemHistory]:
     """Add the item histories of a night that is being redrawn, so that its labels still count for the same texts.
 
-    A night is a dated run of the watched index.
+    A night is a dated run of the watched index. An `ItemHistory` holds the digest of an item's text and the largest
+    probability with which any night could draw it: labels are weighted by that probability, so that the newer row,
+    which includes the replaced drawing's chance, replaces the earlier one if both are of the same text.
 
     Parameters
     ----------

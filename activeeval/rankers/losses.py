@@ -268,7 +268,11 @@ class TopKLikelihood:
     k: int
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Bind the loss to lists."""
+        """Bind the likelihood loss of the first k places to lists, as the function and arrays that boosting evaluates.
+
+        ``lists.spans`` gives start, stop and weight of each list in the arrays of items; ``lists.tops`` the number of
+        items of each with a grade above 0, which stand first.
+        """
         from activeeval.core.kernels.learning import losses
 
         starts, stops, weights = lists.spans("all")

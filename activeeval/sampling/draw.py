@@ -195,10 +195,12 @@ def _budget_of(
     share: float | None,
     say: Callable[[Note | Caution], object],
 ) -> tuple[Budget, dict[str, Any]]:
-    """Determine the budget of a sample, and the keyword arguments of `draw` that balance its questions.
+    """Determine the budget of a sample, and the keyword arguments of `draw` that follow from how it was requested.
 
-    ``share`` is the share of sampling that ignores the grade model. A note on the budget that a goal needs goes to
-    ``say``.
+    A budget is returned as it is. For a goal (a half-width, or a power) it is the smallest that reaches it. Goals of
+    segments need one weight for each segment as a further target (``beside``) of the design, for which adaptive depth
+    (depths that follow labels) is off, as it cannot weigh further targets. ``share`` is the share of sampling that
+    ignores the grade model. Notes on the budget that a goal needs go to ``say``.
     """
     how: dict[str, Any] = {"weights": request.weights, "adaptive_depth": request.adaptive_depth, "usual": request.usual}
     if isinstance(budget_or_goal, Budget):

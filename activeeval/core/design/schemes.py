@@ -212,10 +212,12 @@ class Scheme(Protocol):
         """Return the expected number of sampled queries, given their probabilities (n_queries,); 1 with replacement."""
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Draw the units of a key (the seed of the sample).
+        """Draw the units of a key (the seed of the sample): their queries, levels, costs and places, in judging order.
 
-        ``blocks`` are the cumulated budgets at which the sample can be read, the whole last; ``expected`` is True if
-        the budget is met on average instead of never exceeded.
+        A unit is what is judged at once: an item, a part of a query's list, or a whole query. ``order`` holds the
+        items that may be judged, with sampling rates and costs. ``blocks`` are the cumulated budgets at which the
+        sample can be read, the whole last; ``expected`` is True if the budget is met on average instead of never
+        exceeded.
         """
 
     def rows(self, reading: Reading, selection: Selection) -> Ints:

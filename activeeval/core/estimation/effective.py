@@ -121,7 +121,10 @@ def _as_a_whole(
     """Compute Σ p L over certain queries, and estimate Σ p (L − R̂)² over open ones from the values of judged ones.
 
     A query is certain if its value does not depend on chance, else open; p is its probability, L its value and R̂ the
-    estimate of Σ p L. This way, *Whole queries* of the module, uses the values of judged queries.
+    estimate of Σ p L. With l the estimates of L for the judged open queries (``evidence.values``), s the estimated
+    variances of l within each query (first column of ``evidence.within``), ω their importance weights scaled to the
+    share of open queries in p (``evidence.open_share``), it is Σ ω ((l − R̂)² − s). ``evidence.base`` is Σ p L over
+    certain queries; the last two parameters are those of other ways to compute this, and not used.
     """
     weights = evidence.open_share * evidence.importance_weights / evidence.importance_weights.sum()
     beyond, s = evidence.values - evaluated.value, evidence.within[:, 0]

@@ -102,6 +102,6 @@ def _ids(sheet: Sheet, names: tuple[str, ...], within: tuple[str, str]) -> list[
 def _texts(sheet: Sheet, name: str, key: str) -> list[str]:
     """Read the column ``name`` of texts, or the texts under ``key`` inside its objects."""
     if name not in sheet.columns:
-        sheet.column(name, (name,))
+        sheet.column(name, (name,))  # raises the error of a missing column
     cells: list[Any] = list(sheet.columns[name])
     return [str(cell.get(key, "")) if isinstance(cell, dict) else str(cell) for cell in cells]
