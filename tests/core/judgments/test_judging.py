@@ -1,14 +1,17 @@
 """Judging by grades and by comparisons: which one measures take, what a campaign keeps of it, what labels come to."""
 
+import numpy as np
 import pytest
 
 from activeeval.campaigns.store import CampaignRow
 from activeeval.core.errors import ChoiceError, InputError
-from activeeval.core.judgments.comparisons import Truth
+from activeeval.core.judgments.comparisons import Truth, check_truths
 from activeeval.core.judgments.judging import WHOLE, ByComparisons, ByGrades, DocumentToJudge, judging_in, judging_of
 from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.policies import CANNOT
+from activeeval.core.judgments.wilson_intervals import Share, share_of
 from activeeval.core.measures import parse_measure
+from activeeval.core.pool import QueryPool
 from activeeval.core.results import Note
 
 BOTH = [ByGrades(), ByComparisons(5)]
@@ -108,3 +111,17 @@ def test_comparisons_take_ranks():
     judging.check_rules(1)
     assert judging.of_ranks("not asked") is judging
     assert judging.about_labels == [Note("ranks as grades", {"k": 5})]
+
+
+def test_k_ranks_are_enough_and_fewer_are_not_if_documents_remain():
+    pool = QueryPool(["q"], [0, 4], list("abcd"))
+    check_truths(pool, np.array([2, 1, -1, -1]), 2, "truths")
+    check_truths(pool, np.array([1, 0, 0, 0]), 1, "truths")
+    with pytest.raises(InputError, match="has ranks 1 … 1 and documents without one, expected the 2 best"):
+        check_truths(pool, np.array([2, -1, -1, 0]), 2, "truths")
+
+
+def test_a_share_of_nothing_may_be_any():
+    assert share_of(0, 0) == Share(0, 0, 0.0, 1.0)
+    assert share_of(3, 3).high == pytest.approx(1.0)
+    assert share_of(0, 3).low == pytest.approx(0.0, abs=1e-12)
