@@ -16,6 +16,8 @@ from activeeval.formats.text.plain import first_lines
 JSON = ".json"
 """Kind of a file that is one JSON value, not a line for each object."""
 _INTEGER, _NUMBER = r"-?[0-9]+", r"-?[0-9.]+(?:[eE][-+]?[0-9]+)?"
+RUN_OF_RANKS = re.compile(rf"\S+\t\S+\t{_INTEGER}")
+"""A line of a run of MS MARCO: query, document and rank, separated by tabs."""
 THREE_COLUMNS = re.compile(rf"\S+\t\S+\t{_NUMBER}")
 """A line of a run of query, document and rank (MS MARCO) or score, separated by tabs."""
 _WITHOUT_HEADER = re.compile(

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -65,9 +65,14 @@ def load_qrels(source: Any) -> Qrels:
         return read_qrels(source)
     sheet = source_sheet(source, "judgments", "relevance")
     column = sheet.column("grade", GRADE)
-    coded = coded_gains(sheet.floats(column, NOT_JUDGED)) if rules().gains else None
+    coded = coded_gains(sheet.floats(column, NOT_JUDGED), partial(_fail, sheet, column)) if rules().gains else None
     grades, gains = coded or (sheet.grades(column, empty=NOT_JUDGED), None)
     return Qrels(*_pairs(sheet), grades, sheet.source, notes=sheet.notes, gains=gains)
+
+
+def _fail(sheet: Sheet, column: str, row: int, problem: str) -> NoReturn:
+    """Raise the error about a cell of a column."""
+    sheet.fail(row, column, problem)
 
 
 def load_run(source: Any) -> Run:
@@ -101,13 +106,25 @@ def _table_run(source: Any) -> Run:
     query_ids, doc_ids = _pairs(sheet)
     is_ranked = "rank" in sheet.columns
     column = "rank" if is_ranked and "score" not in sheet.columns else sheet.column("score", SCORE)
-    scores = sheet.floats(column) if column != "rank" else -sheet.wholes(column).astype(np.float64)
+    scores = sheet.floats(column) if column != "rank" else _scores_of_ranks(sheet, query_ids)
     ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
     name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
     # without a rank column the order of a table's rows carries no information
     stated_ranks = ranks if is_ranked else np.zeros_like(ranks)
     notes = order_notes(sheet.source, query_ids, scores, stated_ranks, tiny_texts(sheet.columns[column], scores))
     return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, (*sheet.notes, *notes))
+
+
+def _scores_of_ranks(sheet: Sheet, query_ids: Texts) -> Floats:
+    """Read the negative ranks of a table without scores; raise FormatError if a query has one twice."""
+    ranks = sheet.wholes("rank", least=0)
+    owners = distinct_texts(query_ids)[1]
+    order = np.lexsort((ranks, owners))
+    again = np.flatnonzero((np.diff(owners[order]) == 0) & (np.diff(ranks[order]) == 0))
+    if again.size:
+        row = int(order[again[0] + 1])
+        sheet.fail(row, "rank", f"rank {ranks[row]} of query {shown(query_ids[row])} is there twice, expected it once")
+    return -ranks.astype(np.float64)
 
 
 def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import numpy as np
 
+from activeeval.core.checks import LARGEST_GRADE
 from activeeval.core.errors import InputError, did_you_mean, shown
 from activeeval.core.types import Floats, Ints
 
@@ -76,13 +78,15 @@ def rules() -> ReadingRules:
     return _RULES.get() or ReadingRules(columns={})
 
 
-def coded_gains(values: Floats) -> tuple[Ints, Floats] | None:
+def coded_gains(values: Floats, fail: Callable[[int, str], NoReturn]) -> tuple[Ints, Floats] | None:
     """Code grades that are not all whole as indices into the gains that occur, if the rules accept gains.
 
     Parameters
     ----------
     values : ndarray of float64, shape (n,)
-        Negative or NaN for an item without a grade.
+        −1, another whole number below 0, or NaN for an item without a grade.
+    fail : callable
+        Raises the error about a row: gets its number and the problem.
 
     Returns
     -------
@@ -94,12 +98,15 @@ def coded_gains(values: Floats) -> tuple[Ints, Floats] | None:
     Examples
     --------
     >>> with reading(gains=True):
-    ...     coded_gains(np.array([0.5, -1.0, 2.0]))
+    ...     coded_gains(np.array([0.5, -1.0, 2.0]), fail=print)
     (array([ 1, -1,  2]), array([0. , 0.5, 2. ]))
     """
     is_graded = values >= 0
-    if not rules().gains or (values[is_graded] == np.floor(values[is_graded])).all() or np.isinf(values).any():
+    if not rules().gains or (values[is_graded] == np.floor(values[is_graded])).all():
         return None
+    wrong = np.flatnonzero((values > LARGEST_GRADE) | ((values < 0) & (values != np.floor(values))))
+    if wrong.size:
+        fail(int(wrong[0]), f"holds {float(values[wrong[0]])!r}, expected a grade from 0 to {LARGEST_GRADE}")
     gains, codes = np.unique(np.append(0.0, values[is_graded]), return_inverse=True)
     coded = np.full(values.size, -1, dtype=np.int64)
     coded[is_graded] = codes[1:]

@@ -14,6 +14,7 @@ from activeeval.formats.judgments.from_files import labels_of
 from activeeval.formats.loading import load_run
 from activeeval.formats.reading_rules import reading
 
+HALF = "query_id,doc_id,grade\nq1,a,0.5\n"
 GRADES = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0, "d": 1}}
 LISTS = {"q1": ["b", "a", "c"], "q2": ["d", "a"]}
 RANKED = {query: {doc: float(-rank) for rank, doc in enumerate(docs)} for query, docs in LISTS.items()}
@@ -102,7 +103,47 @@ def test_one_of_two_questions_of_label_studio_is_chosen_by_its_name(folder):
     for name, grade in (("relevance", 2), ("Quality", 0)):
         with reading({"grade": name}):
             assert labels_of("x.json").grades.tolist() == [grade]
-    with pytest.raises(InputError, match="two grades"):
+    with pytest.raises(InputError, match="answers the questions 'relevance' and 'quality'"):
         labels_of("x.json")
     with pytest.raises(InputError, match=r"holds no ratings that are numbers"), reading({"grade": "style"}):
         labels_of("x.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("q.csv", HALF + "q1,b,1.O\n", "q.csv:3: column grade: holds '1.O', expected a number"),
+        ("q.csv", HALF + "q1,b,nan\n", "q.csv:3: column grade: holds 'nan', expected a number"),
+        ("q.csv", HALF + "q1,b,-0.5\n", "q.csv:3: column grade: holds -0.5, expected a grade"),
+        ("q.txt", "q1 0 a 0.5\nq1 0 b 5000\n", "q.txt:2: holds 5000.0, expected a grade from 0 to 1000"),
+    ],
+)
+def test_a_wrong_cell_among_fractions_is_named_alone(folder, name, text, problem):
+    (folder / name).write_text(text)
+    with pytest.raises(InputError, match=problem) as refused:
+        ae.score(name, [RANKED], "nDCG@10")
+    assert "0.5'" not in str(refused.value).replace("-0.5", "")
+
+
+def test_an_item_that_cannot_be_judged_stands_among_fractions(folder):
+    (folder / "q.csv").write_text(HALF + "q1,b,cannot\nq1,c,\n")
+    assert ae.score("q.csv", [RANKED], "Judged@3").value == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("q1\tb\t4\nq1\ta\t3\nq1\tc\t2\n", "is no rank of query 'q1', expected ranks from 0 or 1"),
+        ("query_id,doc_id,rank\nq1,a,1\nq1,b,1\n", "rank 1 of query 'q1' is there twice"),
+        ("query_id,doc_id,rank\nq1,a,-1\n", "expected a whole number from 0 on"),
+    ],
+)
+def test_ranks_that_are_none_are_refused(folder, text, problem):
+    (folder / "r.tsv").write_text(text.replace(",", "\t"))
+    with pytest.raises(InputError, match=problem):
+        load_run("r.tsv")
+
+
+def test_whole_scores_with_decimals_are_scores(folder):
+    (folder / "r.tsv").write_text("q1\td1\t2.0\nq1\td2\t3.0\nq1\td3\t1.0\n")
+    assert load_run("r.tsv").scores.tolist() == [2.0, 3.0, 1.0]

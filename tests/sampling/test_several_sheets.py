@@ -11,6 +11,7 @@ from cli_files import csv_rows, write_csv
 
 from activeeval import Campaign
 from activeeval.inputs.budgets import whole_cost
+from activeeval.sampling.sheets import SheetPlan
 
 COMPARED = (*RUN, "--versus-run", "b.run")
 
@@ -116,3 +117,9 @@ def test_one_judge_has_one_grade_for_an_item(call, drawn):
     for policy in ("refuse", "majority", "median", "mean-gain"):
         done = call("--quiet", "estimate", "d.csv.sample.npz", "d.csv", "e.csv", "--policy", policy)
         one_line(done, r"e\.csv:\d+: item .* has two grades, \d and \d")
+
+
+def test_each_judges_sheet_keeps_the_ending_of_the_plan():
+    judges = ("ann", "b/ob")
+    for path, ending in (("week.csv", ".csv"), ("week.csv.gz", ".csv.gz"), ("week.gz", ".gz")):
+        assert SheetPlan(path=path, judges=judges).paths == [f"week-ann{ending}", f"week-b_ob{ending}"]

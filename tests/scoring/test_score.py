@@ -147,3 +147,10 @@ def test_a_run_does_not_differ_from_itself(call):
     row = call("score", "q.qrels", "a.run", "DCG@5", "--versus", "a.run", "-o", "jsonl").rows[0]
     assert row["difference"] == row["difference_low"] == row["difference_high"] == 0
     assert (row["wins"], row["ties"], row["losses"]) == (0, 30, 0)
+
+
+def test_the_first_run_is_the_baseline_unless_another_is_named():
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
+    runs = {name: {query: {"a": a, "b": 1.0} for query in qrels} for name, a in (("old", 0.0), ("new", 2.0))}
+    assert [score.baseline for score in ae.score(qrels, runs, "RR")] == ["old", "old"]
+    assert [score.baseline for score in ae.score(qrels, runs, "RR", baseline="new")] == ["new", "new"]

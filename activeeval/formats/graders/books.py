@@ -70,6 +70,7 @@ def document_ratings(document: Any, path: PathLike) -> list[Rating]:
     """
     dialect = document_form(document, path)
     rows: list[Rating] = []
+    questions: dict[str, None] = {}
     for k, entry in enumerate(document if isinstance(document, list) else [document]):
         if not isinstance(entry, dict):
             raise FormatError(os.fspath(path), None, f"entry {k + 1} is {shown(str(entry))}, expected an object")
@@ -77,10 +78,17 @@ def document_ratings(document: Any, path: PathLike) -> list[Rating]:
             problem = f"entry {k + 1} has no {' and '.join(lacking)}, expected each as in {dialect.name}"
             raise FormatError(os.fspath(path), None, problem)
         try:
-            asked = [at for at in entries(dialect, entry) if is_asked(dialect, at)]
-            rows += [_rating(dialect, at, path) for at in asked if not dialect.is_left_out(at)]
-        except ValueError as problem:
-            raise FormatError(os.fspath(path), None, str(problem)) from None
+            asked = [at for at in entries(dialect, entry) if is_asked(dialect, at) and not dialect.is_left_out(at)]
+            rows += [_rating(dialect, at, path) for at in asked]
+        except FormatError:
+            raise
+        except ValueError as malformed:
+            raise FormatError(os.fspath(path), None, f"entry {k + 1}: {malformed}") from None
+        questions |= dict.fromkeys(str(at(dialect.control)) for at in asked if dialect.control)
+    if len(questions) > 1:
+        names = " and ".join(map(shown, questions))
+        problem = f"answers the questions {names}: choose one with `columns`, as grade={next(iter(questions))}"
+        raise FormatError(os.fspath(path), None, problem, field="columns")
     if not rows:
         raise FormatError(os.fspath(path), None, "holds no ratings that are numbers")
     return rows

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from activeeval.core.errors import FormatError
+from activeeval.core.errors import FormatError, shown
 from activeeval.core.judgments.judgment import UNJUDGED, Judge, Judgment
 from activeeval.core.judgments.policies import refuse_as_labels
 from activeeval.core.judgments.table import Judgments
@@ -101,7 +101,13 @@ def _of_ratings(ratings: Sequence[Rating], source: str, kind: str) -> Judgments:
 
     ``kind`` ("person" or "machine") is that of judges who are not known to be machines.
     """
-    coded = coded_gains(np.array([rating.value for rating in ratings], dtype=np.float64))
+
+    def fail(row: int, problem: str) -> NoReturn:
+        """Raise the error about a rating."""
+        at = f"document {shown(ratings[row].doc_id)} of query {shown(ratings[row].query)}"
+        raise FormatError(source, None, f"the rating of {at} {problem}")
+
+    coded = coded_gains(np.array([rating.value for rating in ratings], dtype=np.float64), fail)
     values = [_whole(rating.value, source) for rating in ratings] if coded is None else coded[0].tolist()
     rows = [
         Judgment(

@@ -22,7 +22,7 @@ from activeeval.core.results import Note, Told
 from activeeval.core.types import Bytes, Floats, Ints
 from activeeval.formats.judgments.machines import machine_form
 from activeeval.formats.reading_rules import coded_gains, rules
-from activeeval.formats.tables.cells import as_float, is_empty
+from activeeval.formats.tables.cells import as_float
 
 if TYPE_CHECKING:
     from activeeval.core.judgments.comparisons import Truth
@@ -147,20 +147,36 @@ def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None, Floats | None]
     from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD, cell_grades
 
     cells = sheet.columns[name]
-    if rules().gains:
-        numbers = [float(UNJUDGED) if is_empty(cell) else as_float(cell) for cell in cells]
-        coded = None if None in numbers else coded_gains(np.array(numbers, dtype=np.float64))
-        if coded is not None:
-            return coded[0], None, coded[1]
+    plain = np.asarray(cells, dtype=np.float64) if isinstance(cells, np.ndarray) else plain_floats(cells)
+    is_whole = plain is not None and bool((plain == np.floor(plain)).all())
+    if rules().gains and not is_whole and (of_gains := _gains(sheet, name)) is not None:
+        return of_gains
     if isinstance(cells, np.ndarray):
         return sheet.grades(name), None, None
-    plain = plain_floats(cells)
-    if plain is not None and (plain == np.floor(plain)).all() and np.abs(plain).max(initial=0) <= LARGEST_GRADE:
+    if plain is not None and is_whole and np.abs(plain).max(initial=0) <= LARGEST_GRADE:
         return plain.astype(np.int64), None, None
     words = cell_grades(sheet, name, least=-LARGEST_GRADE)
     kinds = [{"": WAITS, CANNOT_WORD: CANNOT}.get(word, GRADE) if isinstance(word, str) else GRADE for word in words]
     values = [UNJUDGED if isinstance(word, str) else word for word in words]
     return np.array(values, dtype=np.int64), np.array(kinds, dtype=np.uint8), None
+
+
+def _gains(sheet: Sheet, name: str) -> tuple[Ints, Bytes, Floats] | None:
+    """Read a column of grades some of which are fractions, as `_grades`; None if none is."""
+    from activeeval.formats.tables.grades import cannot_or_number
+
+    cells = [cannot_or_number(cell) for cell in sheet.columns[name]]
+    by_cell = (UNJUDGED if isinstance(cell, str) else np.nan if cell is None else cell for cell in cells)
+    numbers = np.array(list(by_cell), dtype=np.float64)
+    if not (numbers[np.isfinite(numbers)] % 1 > 0).any():
+        return None
+    for row, number in enumerate(numbers):
+        if not np.isfinite(number):
+            problem = f"holds {shown(str(sheet.columns[name][row]))}, expected a number from 0 on, empty or cannot"
+            sheet.fail(row, name, problem)
+    coded = coded_gains(numbers, lambda row, problem: sheet.fail(row, name, problem))
+    kinds = [{"": WAITS, "cannot": CANNOT}.get(cell, GRADE) if isinstance(cell, str) else GRADE for cell in cells]
+    return None if coded is None else (coded[0], np.array(kinds, dtype=np.uint8), coded[1])
 
 
 def _seconds(sheet: Sheet) -> Floats:

@@ -122,6 +122,15 @@ def _single(cell: Any) -> Any:
     return cell
 
 
+def cannot_or_number(cell: Any) -> str | float | None:
+    """Parse a cell of gains: "cannot", "" if it is empty, or a number; None for anything else."""
+    if is_empty(cell := _single(cell)):
+        return ""
+    word = str(cell).strip()
+    named = _NAMED.fullmatch(word)
+    return CANNOT if word.lower() == CANNOT else float(named[1]) if named else as_float(cell)
+
+
 def _grade(cell: Any, word: str, least: int, largest: int) -> int | str | None:
     """Parse a cell: a grade, "cannot" or ""; None if it is none of these."""
     if is_empty(cell):

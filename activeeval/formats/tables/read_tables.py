@@ -133,7 +133,11 @@ def json_sheet(value: Any, path: PathLike, value_name: str) -> Sheet | None:
     nested = nested_values(value, path, is_run=value_name == "score")
     if nested is None:
         return None
+    is_of_lists = isinstance(value, dict) and isinstance(next(iter(value.values())), list)
     form = f"JSON {{query: {{document: {value_name}}}}}"
+    if is_of_lists:
+        meaning = "rankings" if value_name == "score" else "documents of grade 1"
+        form = f"JSON {{query: [document, …]}}, as {meaning}"
     return replace(pair_sheet(nested, name, value_name), notes=(read_as(name, form),))
 
 

@@ -16,7 +16,7 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Note
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.dialects import read_as
-from activeeval.formats.file_kinds import THREE_COLUMNS
+from activeeval.formats.file_kinds import RUN_OF_RANKS, THREE_COLUMNS
 from activeeval.formats.reading_rules import coded_gains
 from activeeval.formats.subtopics import told_subtopics
 from activeeval.formats.suffixes import PathLike
@@ -99,7 +99,7 @@ def read_qrels(path: PathLike) -> Qrels:
         document that occurs twice for a query.
     """
     columns = read_columns(path, "q-tn", _QRELS)  # query and document are texts, iteration is ignored, grade a number
-    grades, gains = coded_gains(columns.floats(0)) or (columns.grades(0), None)
+    grades, gains = coded_gains(columns.floats(0), columns.fail) or (columns.grades(0), None)
 
     def hint(first: int, again: int) -> str:
         """Tell that a document can have a row for each subtopic if the second columns differ."""
@@ -141,13 +141,16 @@ def _read_three_columns(path: PathLike) -> Run:
     columns = read_columns(path, "qtn", "query document rank")
     query_ids, doc_ids = columns.pairs()
     owners, values = distinct_texts(query_ids)[1], columns.floats(0)
-    if (values != np.floor(values)).any():
+    is_of_scores = not any(RUN_OF_RANKS.fullmatch(line) for line in first_lines(path))
+    if is_of_scores or (values != np.floor(values)).any():
         note = read_as(columns.path, "a run: query, document, score")
         return Run(query_ids, doc_ids, values.copy(), places_within(owners), "", columns.path, (note,))
     ranks = columns.wholes(0, "rank")
     order = np.lexsort((ranks, owners))
     begins = np.r_[True, np.diff(owners[order]) != 0]
     is_rank = np.where(begins, np.isin(ranks[order], (0, 1)), np.r_[True, np.diff(ranks[order]) > 0])
+    falls = np.diff(ranks)[np.diff(owners) == 0] < 0
+    is_rank &= not (falls.size and falls.all())  # whole scores, best first
     if not is_rank.all():
         row = int(order[int(np.argmin(is_rank))])
         expected = (
