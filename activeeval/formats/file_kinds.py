@@ -93,19 +93,14 @@ def read_json(path: PathLike) -> Any:
     return alone if isinstance(alone, dict) and "doc_id" not in alone else within
 
 
-def nested_values(value: Any, path: PathLike, *, is_run: bool = False) -> Mapping[str, Mapping[str, Any]] | None:
+def nested_values(value: Any, path: PathLike) -> Mapping[str, Mapping[str, Any]] | None:
     """Get {query: {document: value}} from JSON; None for other JSON. Parts without a choice are entered.
-
-    {query: [document, …]} lists relevant documents, each with the value 1; with `is_run` it is the ranking, and the
-    values fall with the rank.
 
     Raises
     ------
     FormatError
         If there are several parts {part: {query: {document: value}}}, or a value is not a number.
     """
-    if (lists := listed_values(value, os.fspath(path), is_run=is_run)) is not None:
-        return lists
     names: list[str] = []
     while True:
         if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
@@ -138,7 +133,8 @@ def nested_values(value: Any, path: PathLike, *, is_run: bool = False) -> Mappin
 def listed_values(value: Any, source: str, *, is_run: bool) -> Mapping[str, Mapping[str, int]] | None:
     """Get {query: {document: value}} from {query: [document, …]}; None for anything else.
 
-    The values are 1, or with ``is_run`` fall with the rank. ``source`` is the name of the file in messages.
+    Listed documents are relevant, each with the value 1; with ``is_run`` the list is the ranking, and the values fall
+    with the rank. ``source`` is the name of the file in messages.
     """
     if not isinstance(value, Mapping) or not value or not all(map(_is_id_list, value.values())):
         return None

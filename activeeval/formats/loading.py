@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from activeeval.core.errors import FormatError, InputError, shown
 from activeeval.core.pool.keyed import Costs, Probabilities, Qrels
 from activeeval.core.pool.keys import distinct_texts, first_repeated_pair, places_within
 from activeeval.core.pool.texts import Texts
-from activeeval.core.types import Floats
+from activeeval.core.types import Floats, Ints
 from activeeval.formats.chunks import ruled_run
 from activeeval.formats.dialects import by_roles, document_dialect
 from activeeval.formats.file_kinds import JSON, kind_of, listed_values, read_json
@@ -65,14 +65,11 @@ def load_qrels(source: Any) -> Qrels:
         return read_qrels(source)
     sheet = source_sheet(source, "judgments", "relevance")
     column = sheet.column("grade", GRADE)
-    coded = coded_gains(sheet.floats(column, NOT_JUDGED), partial(_fail, sheet, column)) if rules().gains else None
+    coded = None
+    if rules().gains:
+        coded = coded_gains(sheet.floats(column, NOT_JUDGED), lambda row, problem: sheet.fail(row, column, problem))
     grades, gains = coded or (sheet.grades(column, empty=NOT_JUDGED), None)
     return Qrels(*_pairs(sheet), grades, sheet.source, notes=sheet.notes, gains=gains)
-
-
-def _fail(sheet: Sheet, column: str, row: int, problem: str) -> NoReturn:
-    """Raise the error about a cell of a column."""
-    sheet.fail(row, column, problem)
 
 
 def load_run(source: Any) -> Run:
@@ -105,9 +102,13 @@ def _table_run(source: Any) -> Run:
     sheet = source_sheet(source, "run", "score")
     query_ids, doc_ids = _pairs(sheet)
     is_ranked = "rank" in sheet.columns
-    column = "rank" if is_ranked and "score" not in sheet.columns else sheet.column("score", SCORE)
-    scores = sheet.floats(column) if column != "rank" else _scores_of_ranks(sheet, query_ids)
-    ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
+    is_of_ranks = is_ranked and "score" not in sheet.columns
+    column = "rank" if is_of_ranks else sheet.column("score", SCORE)
+    if is_ranked:
+        ranks = _ranks(sheet, query_ids, are_scores=is_of_ranks)
+    else:
+        ranks = places_within(distinct_texts(query_ids)[1])
+    scores = -ranks.astype(np.float64) if is_of_ranks else sheet.floats(column)
     name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
     # without a rank column the order of a table's rows carries no information
     stated_ranks = ranks if is_ranked else np.zeros_like(ranks)
@@ -115,16 +116,18 @@ def _table_run(source: Any) -> Run:
     return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, (*sheet.notes, *notes))
 
 
-def _scores_of_ranks(sheet: Sheet, query_ids: Texts) -> Floats:
-    """Read the negative ranks of a table without scores; raise FormatError if a query has one twice."""
-    ranks = sheet.wholes("rank", least=0)
+def _ranks(sheet: Sheet, query_ids: Texts, *, are_scores: bool) -> Ints:
+    """Read the ranks of a table; raise FormatError if they stand for scores and one is below 0, or twice in a query."""
+    ranks = sheet.wholes("rank", least=0 if are_scores else None)
+    if not are_scores:
+        return ranks
     owners = distinct_texts(query_ids)[1]
     order = np.lexsort((ranks, owners))
     again = np.flatnonzero((np.diff(owners[order]) == 0) & (np.diff(ranks[order]) == 0))
     if again.size:
         row = int(order[again[0] + 1])
         sheet.fail(row, "rank", f"rank {ranks[row]} of query {shown(query_ids[row])} is there twice, expected it once")
-    return -ranks.astype(np.float64)
+    return ranks
 
 
 def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:

@@ -11,13 +11,13 @@ from activeeval.core.estimation.significance import holm, holm_confidences
 from activeeval.formats.judgments.from_files import labels_of
 from activeeval.formats.reading_rules import reading
 from activeeval.formats.tables.frames import kind_of_frame
-from activeeval.inputs.arguments import budget_of, checked, is_path, judgments_in, measures_of, warn_of
+from activeeval.inputs.arguments import budget_of, checked, judgments_in, measures_of, warn_of
 from activeeval.inputs.loading import sampled_measure
-from activeeval.inputs.traffic import drawn_among, reading_queries
+from activeeval.inputs.traffic import reading_queries
 from activeeval.sampling.results import Result, Results
 from activeeval.scoring import active_evaluation as task
 from activeeval.scoring.evaluation import Evaluation
-from activeeval.traffic.queries import drawn_of
+from activeeval.traffic.queries import drawn_if_any
 
 
 @checked
@@ -144,10 +144,8 @@ def _evaluations(
     sources = [os.fspath(run) if isinstance(run, os.PathLike) else run for run in runs]
     kind = kind_of_frame(*sources, *([] if callable(judgments) else [judgments]))
     arguments: dict[str, Any] = {**options}
-    queries = arguments.pop("queries", None)
-    if queries is not None and (not is_path(queries) or drawn_among(queries)):
-        arguments["queries"] = drawn_of(queries)
-    with reading_queries(queries):
+    arguments["queries"] = drawn_if_any(options.get("queries"))
+    with reading_queries(options.get("queries")):
         labels = judgments if callable(judgments) else labels_of(judgments_in(judgments))
     if "budget" in arguments or "share" in arguments:
         arguments["budget"] = budget_of(arguments.pop("budget", None), arguments.pop("share", None))

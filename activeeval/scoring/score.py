@@ -19,7 +19,7 @@ from activeeval.formats.tables.frames import frame_of, kind_of_frame
 from activeeval.inputs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of, warn_of
 from activeeval.inputs.file_names import asked_measure
 from activeeval.inputs.systems import checked_names, system_names
-from activeeval.inputs.traffic import drawn_among, reading_queries
+from activeeval.inputs.traffic import reading_queries
 from activeeval.report.answer_sentences import definitions, headline, table_of
 from activeeval.report.cautions import counting_lines
 from activeeval.report.message_lookup import text_of
@@ -28,7 +28,7 @@ from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.scoring.run_scores import bound_measures, input_notes, read_tables
 from activeeval.scoring.run_table import RunRow, RunTable, run_table
-from activeeval.traffic.queries import drawn_of
+from activeeval.traffic.queries import drawn_if_any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -337,8 +337,7 @@ def _scored(
     loaded = [load_run(run) for run in sources]
     of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
     systems = checked_names(stated_names, len(loaded)) or of_files
-    queries = options.get("queries")
-    queries = drawn_among(queries) if queries is None or is_path(queries) else drawn_of(queries)
+    queries = drawn_if_any(options.get("queries"))
     how_read: dict[str, Any] = {k: v for k, v in options.items() if k in ("condensed", "no_relevant", "ties")}
     tables = read_tables(labels, loaded, parsed, queries=queries, **how_read)
     warn_of([("", [note for note in tables.notes if isinstance(note, Caution)])])

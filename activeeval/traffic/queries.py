@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.core.checks import file_name
-from activeeval.formats.tables.drawn_queries import DrawnQueries, read_drawn_queries
+from activeeval.formats.tables.drawn_queries import DrawnQueries, are_drawn_queries, read_drawn_queries
 from activeeval.formats.tables.frames import kind_of_frame
 from activeeval.inputs.arguments import checked, in_python, is_path
 from activeeval.report.message_lookup import text_of
@@ -130,6 +130,12 @@ def draw_queries(
     source = os.fspath(log) if is_path(log) else log
     result = task.draw_queries(source, n, seed=seed, strata=strata, pilot=paths[0], last=paths[1])
     return Queries(made=result, frame_kind=kind_of_frame(source))
+
+
+def drawn_if_any(queries: Any) -> DrawnQueries | None:
+    """Return drawn queries as `drawn_of`; None for None, or for the path of a table of ids and texts alone."""
+    is_of_texts = is_path(queries) and not are_drawn_queries(queries)
+    return None if queries is None or is_of_texts else drawn_of(queries)
 
 
 def drawn_of(source: Any) -> DrawnQueries:

@@ -163,9 +163,9 @@ def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None, Floats | None]
 
 def _gains(sheet: Sheet, name: str) -> tuple[Ints, Bytes, Floats] | None:
     """Read a column of grades some of which are fractions, as `_grades`; None if none is."""
-    from activeeval.formats.tables.grades import cannot_or_number
+    from activeeval.formats.tables.grades import cell_values
 
-    cells = [cannot_or_number(cell) for cell in sheet.columns[name]]
+    cells = cell_values(sheet, name)
     by_cell = (UNJUDGED if isinstance(cell, str) else np.nan if cell is None else cell for cell in cells)
     numbers = np.array(list(by_cell), dtype=np.float64)
     if not (numbers[np.isfinite(numbers)] % 1 > 0).any():

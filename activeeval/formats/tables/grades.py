@@ -97,8 +97,7 @@ def cell_grades(sheet: Sheet, name: str, max_grade: int | None = None, least: in
     """
     largest = LARGEST_GRADE if max_grade is None else max_grade
     cells = list(map(_single, sheet.columns[name]))
-    words = replace(sheet, columns={name: cells}).words(name)
-    grades = [_grade(cell, word, least, largest) for cell, word in zip(cells, words, strict=True)]
+    grades = [_grade(value, least, largest) for value in cell_values(sheet, name)]
     wrong = [row for row, grade in enumerate(grades) if grade is None]
     expected = f"expected {allowed(max_grade)}"
     if wrong and not any(character.isdigit() for row in wrong for character in str(cells[row])):
@@ -122,23 +121,25 @@ def _single(cell: Any) -> Any:
     return cell
 
 
-def cannot_or_number(cell: Any) -> str | float | None:
-    """Parse a cell of gains: "cannot", "" if it is empty, or a number; None for anything else."""
-    if is_empty(cell := _single(cell)):
-        return ""
-    word = str(cell).strip()
-    named = _NAMED.fullmatch(word)
-    return CANNOT if word.lower() == CANNOT else float(named[1]) if named else as_float(cell)
+def cell_values(sheet: Sheet, name: str) -> list[float | str | None]:
+    """Parse a column of grades or gains: a number each, "cannot", or "" if empty; None for any other cell."""
+    cells = list(map(_single, sheet.columns[name]))
+    words = replace(sheet, columns={name: cells}).words(name)
+    return list(map(_value, cells, words))
 
 
-def _grade(cell: Any, word: str, least: int, largest: int) -> int | str | None:
-    """Parse a cell: a grade, "cannot" or ""; None if it is none of these."""
+def _value(cell: Any, word: str) -> float | str | None:
+    """Parse a cell, whose text is ``word``, as `cell_values`."""
     if is_empty(cell):
         return ""
     if word.strip().lower() == CANNOT:
         return CANNOT
     named = _NAMED.fullmatch(word)
-    number = float(named[1]) if named else as_float(word if isinstance(cell, str) else cell)
-    if number is None or not number.is_integer() or not least <= number <= largest:
-        return None
-    return int(number)
+    return float(named[1]) if named else as_float(word if isinstance(cell, str) else cell)
+
+
+def _grade(value: float | str | None, least: int, largest: int) -> int | str | None:
+    """Convert the value of a cell to a grade; texts stay, and None is no grade."""
+    if value is None or isinstance(value, str):
+        return value
+    return int(value) if value.is_integer() and least <= value <= largest else None

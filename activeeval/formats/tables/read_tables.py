@@ -13,7 +13,7 @@ from typing import Any
 from activeeval.core.errors import FormatError, shown
 from activeeval.core.results import Note
 from activeeval.formats.dialects import document_dialect, read_as
-from activeeval.formats.file_kinds import QUERY_IDS, nested_values
+from activeeval.formats.file_kinds import QUERY_IDS, listed_values, nested_values
 from activeeval.formats.files import MOST_PARSED, open_bytes, text_stream
 from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix, check_table
 from activeeval.formats.tables.cells import is_empty
@@ -130,14 +130,13 @@ def json_sheet(value: Any, path: PathLike, value_name: str) -> Sheet | None:
         columns = {column: list(cells.values()) for column, cells in value.items() if isinstance(cells, dict)}
         if len(columns) == len(value) and len({tuple(cells) for cells in value.values()}) == 1:
             return Sheet(name, columns, notes=(read_as(name, "a data frame of pandas, column by column"),))
-    nested = nested_values(value, path, is_run=value_name == "score")
+    is_run = value_name == "score"
+    form = f"JSON {{query: [document, …]}}, as {'rankings' if is_run else 'documents of grade 1'}"
+    nested = listed_values(value, name, is_run=is_run)
+    if nested is None:
+        form, nested = f"JSON {{query: {{document: {value_name}}}}}", nested_values(value, path)
     if nested is None:
         return None
-    is_of_lists = isinstance(value, dict) and isinstance(next(iter(value.values())), list)
-    form = f"JSON {{query: {{document: {value_name}}}}}"
-    if is_of_lists:
-        meaning = "rankings" if value_name == "score" else "documents of grade 1"
-        form = f"JSON {{query: [document, …]}}, as {meaning}"
     return replace(pair_sheet(nested, name, value_name), notes=(read_as(name, form),))
 
 

@@ -118,8 +118,9 @@ def read_run(path: PathLike) -> Run:
         ``path:line`` of a line without six columns, a score that is not a finite number, a rank
         that is not an integer, or a document that occurs twice for a query.
     """
-    if _has_three_columns(path):
-        return _read_three_columns(path)
+    first = next(iter(first_lines(path)), "")
+    if THREE_COLUMNS.fullmatch(first):
+        return _read_three_columns(path, is_of_scores=not RUN_OF_RANKS.fullmatch(first))
     columns = read_columns(path, "q-tnn1*", _RUN)  # q, t, 1: texts, the tag of the first row only; n: rank and score
     name = columns.texts[2][0]
     ranks = columns.wholes(0, "rank")
@@ -131,17 +132,14 @@ def read_run(path: PathLike) -> Run:
     return Run(query_ids, doc_ids, scores, ranks, name, columns.path, notes)
 
 
-def _has_three_columns(path: PathLike) -> bool:
-    """Check whether the first line of a file is query, document and rank or score."""
-    return any(THREE_COLUMNS.fullmatch(line) for line in first_lines(path))
+def _read_three_columns(path: PathLike, *, is_of_scores: bool) -> Run:
+    """Read a run of query, document and rank, whose scores are the negative ranks; or of scores, if one is no whole.
 
-
-def _read_three_columns(path: PathLike) -> Run:
-    """Read a run of query, document and rank, whose scores are the negative ranks; or of scores, if one is no whole."""
+    ``is_of_scores`` is True if the first line has a decimal, which may be whole as 2.0.
+    """
     columns = read_columns(path, "qtn", "query document rank")
     query_ids, doc_ids = columns.pairs()
     owners, values = distinct_texts(query_ids)[1], columns.floats(0)
-    is_of_scores = not any(RUN_OF_RANKS.fullmatch(line) for line in first_lines(path))
     if is_of_scores or (values != np.floor(values)).any():
         note = read_as(columns.path, "a run: query, document, score")
         return Run(query_ids, doc_ids, values.copy(), places_within(owners), "", columns.path, (note,))
