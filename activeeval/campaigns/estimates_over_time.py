@@ -155,10 +155,11 @@ def _largest(
 
 
 def _of_queries(state: CampaignState, targets: Sequence[Target]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum each query's part of the variance, and of the estimate's change by its judgments, over all rounds.
+    """Sum each query's part of the variance, and of the estimate's shift by its judgments, over all rounds.
 
-    With several rounds (samples), the estimate is their weighted mean with weights w: the change of a query is Σ w ·
-    change, its variance Σ w² · variance.
+    The shift is the difference between the estimate and what the grade model predicted before any judgment. With
+    several rounds (samples), the estimate is their weighted mean with weights w, which budgets determine alike for all
+    targets: the shift of a query is Σ w · shift, its variance Σ w² · variance. `carried` computes both for one round.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def _of_queries(state: CampaignState, targets: Sequence[Target]) -> tuple[NDArra
 
     Returns
     -------
-    variances, changes : arrays of shape (n_queries,)
+    variances, shifts : arrays of shape (n_queries,)
     """
     campaigns = [sample.campaign for sample in state.read]
     weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)

@@ -96,11 +96,10 @@ def write_labels(compared: ComparisonOutcome, out: str, preferences: str | None)
 
 
 def says_no_more(path: str, compared: ComparisonOutcome) -> bool:
-    """Check that overwriting a file loses nothing: it has only orders or comparisons that a labelling also has.
+    """Check that overwriting a file loses nothing: the labelling ``compared`` has all truths or comparisons of it.
 
-    False if the file cannot be read.
-
-    ``compared`` are the results of the labelling.
+    A truth is the ranking of a query's best documents. A file holds either truths or comparisons, as `write_labels`
+    writes them; False for a file that cannot be read or holds anything else, for which `comparisons` raises InputError.
     """
     try:
         judgments = read(path)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from activeeval.cli.option_types import BUDGET, SCALE, SEED, TYPES, ChoiceType, FiniteRange
+from activeeval.cli.output import CHECK
 from activeeval.core.errors import ChoiceError
 from activeeval.core.options import Option, declared
 from activeeval.inputs.options import FILES, IntervalFields, PoolFields
@@ -105,18 +106,19 @@ pool_options = options_of(PoolFields, leave_out=FILES)
 
 def _named(context: click.Context, _: click.Parameter, value: str | None) -> None:
     """Read tables with the user's names of columns (`value`, as "query=qid,grade=label") until the command ends."""
-    if value is None or context.resilient_parsing:
+    if context.resilient_parsing:
         return
-    from activeeval.formats.reading_rules import reading
+    from activeeval.formats.reading_rules import check_columns_met, reading
 
     names: dict[str, str] = {}
-    for part in value.split(","):
+    for part in [] if value is None else value.split(","):
         role, mark, column = part.partition("=")
         if not (mark and column.strip()) or role.strip() in names:
             problem = "names a role twice" if role.strip() in names else f"{part!r} is no ROLE=COLUMN"
             raise click.UsageError(f"--columns: {problem}, expected as query=qid,document=pid,grade=label")
         names[role.strip()] = column.strip()
     context.with_resource(reading(names))
+    context.meta[CHECK] = check_columns_met
 
 
 columns_option = click.option(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from activeeval.core.judgments.policies import Agreement
     from activeeval.core.results import Caution, Estimate, Note
 
+CHECK = "activeeval.check"
+"""Key of the context's function that is called before results are printed."""
 WIDE = "wide"
 COMMENT = "markdown"
 """Output format of some commands: the answer as a comment of a pull request."""
@@ -76,9 +78,17 @@ plot_option = partial(click.option, "--plot", metavar="FILE")
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
+def _begin_results() -> None:
+    """Remove the progress display; raise InputError if a column that the user named was in no table."""
+    settle()
+    context = click.get_current_context(silent=True)
+    if context is not None and CHECK in context.meta:
+        context.meta[CHECK]()
+
+
 def show_text(text: str) -> None:
     """Print a paragraph on stdout."""
-    settle()
+    _begin_results()
     click.echo(wrapped(text))
 
 
@@ -110,7 +120,7 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str) -> None:
     """Print rows on stdout in the format `form`; nothing if there are none."""
     from activeeval.report.rendering import render
 
-    settle()
+    _begin_results()
     if rows:
         click.echo(render(rows, form))
 
@@ -251,7 +261,7 @@ def warn_of_weights(name: str, design: Design) -> None:
 
 def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
     """Print rows as a drawn table on a terminal that is wide enough, else as aligned columns."""
-    settle()
+    _begin_results()
     if not sys.stdout.isatty():
         _show_plainly(rows, title)
         return

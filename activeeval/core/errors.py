@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 _UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LONGEST = 1000
@@ -310,6 +310,24 @@ def unseen_difference(ids: Iterable[str], others: Iterable[str]) -> str:
             differ = "look the same but differ: use the same Unicode form and the same blanks"
             return f"; {known_id!a:.200} and {other_id!a:.200} {differ}"
     return ""
+
+
+def fail_unshared(problem: str, ids: Sequence[str], others: Sequence[str], unknown: Sequence[str]) -> NoReturn:
+    """Raise InputError: no id of a file is in another; its end says why if ids look the same.
+
+    It says so too if the first of the ``unknown`` queries is a text, of several words.
+
+    Examples
+    --------
+    >>> fail_unshared("nothing is shared", ["red shoes"], ["q1"], unknown=["red shoes"])
+    Traceback (most recent call last):
+    activeeval.core.errors.InputError: nothing is shared; `queries` of score, compare, plan, sample gives ids of texts
+    """
+    if unseen := unseen_difference(ids, others):
+        raise InputError(problem + unseen)
+    if any(" " in name for name in unknown[:1]):
+        raise InputError(f"{problem}; `queries` of score, compare, plan, sample gives ids of texts", field="queries")
+    raise InputError(problem)
 
 
 def _as_seen(text: str) -> str:

@@ -83,6 +83,8 @@ class DocumentDialect:
         Paths; "" if the format has none.
     control : str
         Path of the name of the question that an entry answers; of several, the user's column of grades is read.
+    fields : str
+        Path of the object whose keys are columns of the table that the user imported; "" if there is none.
     skipped : str
         Path of the flag of an answer that its judge skipped or put off.
     is_left_out, is_machine, cannot : callable
@@ -100,6 +102,7 @@ class DocumentDialect:
     reason: str = ""
     seconds: str = ""
     control: str = ""
+    fields: str = ""
     skipped: str = ""
     is_left_out: Callable[[Lookup], Any] = lambda at: False
     is_machine: Callable[[Lookup], Any] = lambda at: False
@@ -166,6 +169,7 @@ DOCUMENT_DIALECTS = (
         judge="annotations.completed_by.email|annotations.completed_by",
         seconds="annotations.lead_time",
         control="annotations.result.from_name",
+        fields="data",
         skipped="annotations.was_cancelled",
         is_left_out=lambda at: (
             at("annotations.was_cancelled") or at("annotations.result.type") not in ("choices", "rating", "number")
@@ -179,6 +183,7 @@ DOCUMENT_DIALECTS = (
         document="metadata.doc_id|fields.doc_id|metadata.docno",
         grade="responses.*.value",
         judge="responses.*.user_id",
+        fields="metadata|fields",
         is_left_out=lambda at: (
             at("responses.*.status") in ("draft", "discarded") or not re.search(r"\d", str(at("responses.*.value")))
         ),
@@ -268,6 +273,19 @@ def is_asked(dialect: DocumentDialect, at: Lookup) -> bool:
     control = str(at(dialect.control)).lower() if dialect.control else ""
     rules().met.update(column for column in asked if column == control)
     return not asked or not control or control in asked
+
+
+def named_field(dialect: DocumentDialect, at: Lookup, role: str) -> Any:
+    """Look up the field of an entry that the user named as the column of a role, such as query_id; None without one.
+
+    A field that is there is added to ``rules().met``, as a column is.
+    """
+    for path in filter(None, dialect.fields.split("|")):
+        for name, value in (at(path) or {}).items():
+            if rules().columns.get(name.strip().lower()) == role:
+                rules().met.add(name.strip().lower())
+                return value
+    return None
 
 
 def _listed(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.checks import one_of
-from activeeval.core.errors import InputError, shown, unseen_difference
+from activeeval.core.errors import InputError, fail_unshared, shown, unseen_difference
 from activeeval.core.pool import QueryPool, Rankings
 from activeeval.core.pool.grades import POOLED
 from activeeval.core.pool.keyed import Qrels
@@ -300,8 +300,8 @@ def _check_shared(
     if not is_shared.any():
         heads = [tables[t].query_ids[0] for t in pair]
         example = f"the first of {first} is {shown(heads[0])}, of {second} {shown(heads[1])}"
-        unseen = unseen_difference(*(distinct_runs(tables[t].query_ids)[0].tolist() for t in pair))
-        raise InputError(f"{first} and {second} share no query: {example}{unseen}")
+        ids = [distinct_runs(tables[t].query_ids)[0].tolist() for t in pair]
+        fail_unshared(f"{first} and {second} share no query: {example}", ids[0], ids[1], unknown=ids[0])
     if not np.logical_and(*(_marked(items[t], pool.n_items) for t in pair)).any():
         query = int(np.argmax(is_shared))
         heads = [rows[t].doc_ids[rows[t].offsets[query]] for t in pair]

@@ -49,6 +49,10 @@ class ReadingRules:
         Table of ids and texts of queries, for judgments that name queries by texts; "" for none.
     gains : bool
         Accept grades that are not whole, as gains; see `coded_gains`.
+    named : tuple of str
+        The user's columns as they were spelt.
+    is_nameable : bool
+        True if the caller accepts names of columns, for messages.
     met : set of str
         The columns, as in `columns`, that a table had; `dialects.by_roles` adds to it.
     """
@@ -58,6 +62,8 @@ class ReadingRules:
     collapse: str = ""
     queries: str = ""
     gains: bool = False
+    named: tuple[str, ...] = ()
+    is_nameable: bool = False
     met: set[str] = field(default_factory=set)
 
     def document_of(self) -> Callable[[str], str]:
@@ -76,6 +82,13 @@ _RULES: ContextVar[ReadingRules | None] = ContextVar("rules", default=None)
 def rules() -> ReadingRules:
     """Get the rules for reading files that `reading` set in this context; rules without effect outside of it."""
     return _RULES.get() or ReadingRules(columns={})
+
+
+def check_columns_met() -> None:
+    """Raise InputError if no table read so far had one of the user's columns; called before results are written."""
+    held = rules()
+    if lacking := [column for column in held.named if column.lower() not in held.met]:
+        raise InputError(f"no table has a column {shown(lacking[0])}", field="columns")
 
 
 def coded_gains(values: Floats, fail: Callable[[int, str], NoReturn]) -> tuple[Ints, Floats] | None:
@@ -127,7 +140,7 @@ def reading(
     Parameters
     ----------
     columns : mapping of str to str, or None
-        Role (a key of `ROLES`, such as "query") -> column of the user's tables.
+        Role (a key of `ROLES`, such as "query") -> column of the user's tables; None if the caller takes no names.
     leave_out_self : bool
         Leave out documents with the id of their query.
     collapse : str
@@ -151,7 +164,8 @@ def reading(
         if column.strip().lower() in names:
             raise InputError(f"column {shown(column)} is named twice, expected it once", field="columns")
         names[column.strip().lower()] = ROLES[role]
-    if collapse and not _REGEX.search(collapse):
+    is_column = collapse != "" and not _REGEX.search(collapse)
+    if is_column:
         names |= {collapse.strip().lower(): "doc_id"}
     try:
         re.compile(collapse)
@@ -164,12 +178,13 @@ def reading(
         collapse=collapse or before.collapse,
         queries=queries or before.queries,
         gains=gains or before.gains,
+        named=(*before.named, *(column.strip() for column in (columns or {}).values()), *[collapse] * is_column),
+        is_nameable=columns is not None or before.is_nameable,
         met=before.met,
     )
     token = _RULES.set(held)
     try:
         yield
+        check_columns_met()
     finally:
         _RULES.reset(token)
-    if lacking := [column for column in names if column not in held.met]:
-        raise InputError(f"no table has a column {shown(lacking[0])}", field="columns")

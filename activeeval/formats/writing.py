@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
 
 from activeeval.core.errors import InputError
+from activeeval.formats.reading_rules import check_columns_met
 from activeeval.formats.suffixes import READ_ONLY, PathLike
 
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -56,8 +57,9 @@ class AtomicFiles:
         Raises
         ------
         InputError
-            ``path: cannot write: <reason>`` if the system refuses.
+            ``path: cannot write: <reason>`` if the system refuses; if a column that the user named was in no table.
         """
+        check_columns_met()
         target = os.path.realpath(path)
         special = _is_special(path, target)
         temporary = os.fspath(path) if special else _temporary(target)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.core.errors import InputError, unseen_difference
+from activeeval.core.errors import InputError, fail_unshared
 from activeeval.core.judgments import Judgments
 from activeeval.core.judgments.policies import (
     DisagreedItem,
@@ -22,7 +22,7 @@ from activeeval.core.pool import QueryPool
 from activeeval.core.results import Caution, Note, Told
 from activeeval.core.types import Ints
 from activeeval.formats.arrays import is_arrays
-from activeeval.formats.judgments.from_files import read
+from activeeval.formats.judgments.from_files import read, scale_note
 from activeeval.formats.sample_file import MACHINES, read_campaign
 from activeeval.formats.suffixes import SPREADSHEETS, bare_suffix
 
@@ -112,8 +112,9 @@ def known_grades_of(
         if n_graded == 0:
             raise InputError(f"{path}: holds no grade yet")
         if n_in_pool == 0:
-            unseen = unseen_difference(outside, [*queries, *(item for _, item in places)])
-            raise InputError(f"{path}: none of its {n_graded} grades is of an item of the pool{unseen}")
+            problem = f"{path}: none of its {n_graded} grades is of an item of the pool"
+            unknown = [query for _, (query, *_) in known_grades.rows() if query not in queries]
+            fail_unshared(problem, outside, [*queries, *(item for _, item in places)], unknown)
         if max_grade is not None and largest < min(max_grade, _TELLING):
             notes.append(Note("low grades", {"source": path, "largest": largest, "max_grade": max_grade}))
         if n_in_pool < n_graded:
@@ -145,7 +146,8 @@ def _read(path: str, *, machine_is_truth: bool) -> KnownGrades:
         return KnownGrades(path, [(query, item, grade, "") for query, item, grade in rows], cautions)
     judgments = read(path, machine_is_truth=machine_is_truth)
     graded = judgments.of_people()
-    return KnownGrades(path, list(graded_rows(graded)), judgments.notes(), graded)
+    of_scale = () if judgments.sample else scale_note(graded.values, path)
+    return KnownGrades(path, list(graded_rows(graded)), (*judgments.notes(), *of_scale), graded)
 
 
 def graded_rows(judgments: Judgments) -> Iterator[Row]:

@@ -201,8 +201,10 @@ def frame_kind_of(runs: Any, judged: Any, options: Mapping[str, Any]) -> str:
 
 
 def _training(source: Any) -> tuple[Any, ...]:
-    """Convert the argument ``train`` to the form of `Choices`: judgments, a share of the queries, or ()."""
-    return () if source is None else (source if isinstance(source, float) else judgments_in(source),)
+    """Convert the argument ``train`` to a tuple for `Choices`: () or one entry, judgments or a share of the queries."""
+    if source is None:
+        return ()
+    return (source if isinstance(source, float) else judgments_in(source),)
 
 
 def _models(options: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:

@@ -147,3 +147,86 @@ def test_ranks_that_are_none_are_refused(folder, text, problem):
 def test_whole_scores_with_decimals_are_scores(folder):
     (folder / "r.tsv").write_text("q1\td1\t2.0\nq1\td2\t3.0\nq1\td3\t1.0\n")
     assert load_run("r.tsv").scores.tolist() == [2.0, 3.0, 1.0]
+
+
+def imported(rows):
+    """Build the export of Label Studio for rows of a table with the user's columns."""
+    answer = [{"from_name": "useful", "type": "choices", "value": {"choices": ["2"]}}]
+    return [
+        {
+            "data": dict(zip(("Topic", "Passage"), row, strict=False)),
+            "annotations": [{"completed_by": 1, "result": answer}],
+        }
+        for row in rows
+    ]
+
+
+def test_columns_name_the_fields_that_label_studio_took_from_a_table(folder, capsys):
+    (folder / "ls.json").write_text(json.dumps(imported([("q1", "a"), ("q1", "b")])))
+    (folder / "half.json").write_text(json.dumps(imported([("q1", "a"), ("q1",)])))
+    with reading({"query": "topic", "document": "Passage"}):
+        assert labels_of("ls.json").doc_ids.tolist() == ["a", "b"]
+    for file, columns, problem in (
+        ("ls.json", "judge=completed_by", "ls.json: entry 1: no query_id or qid or query, expected an id, or --col"),
+        ("half.json", "query=Topic,document=Passage", "half.json: entry 2: no doc_id or docno or docid or document_id"),
+    ):
+        assert run_command(["score", file, "q.json", "P@1", "--columns", columns]) == 1
+        assert problem in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        (("fields", "metadata"), "has fields, but no responses: expected both, as in records of Argilla"),
+        (("something",), "is JSON of no known form"),
+    ],
+)
+def test_json_that_is_nearly_of_a_tool_is_said_to_lack_what_it_lacks(folder, keys, problem):
+    (folder / "near.json").write_text(json.dumps({key: [1] for key in keys}))
+    with pytest.raises(InputError, match=problem):
+        ae.score("near.json", [RANKED], "P@1")
+
+
+def test_a_column_that_is_in_no_table_is_refused_before_anything_is_written(folder, capsys):
+    (folder / "a.csv").write_text("query_id,doc_id,relevant\nq1,a,1\nq1,b,0\n")
+    (folder / "a.run").write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\n")
+    score = ["score", "a.csv", "a.run", "P@1"]
+    sample = ["sample", "--run", "a.run", "--measure", "P@2", "--max-grade", "1", "--budget", "1"]
+    files = ["--out", "x.sample", "--sheet", "x.csv"]
+    for arguments, column in (
+        (score, "relevant"),
+        ([*score, "--per-query", "each.csv"], "relevant"),
+        (sample + files, ""),
+    ):
+        named = f"judge=Whom,grade={column}" if column else "judge=Whom"
+        assert run_command([*arguments, "--columns", named]) == 1
+        output = capsys.readouterr()
+        assert (output.out, output.err.splitlines()[-1]) == ("", "activeeval: --columns: no table has a column 'Whom'")
+    assert not [file.name for file in folder.iterdir() if file.stem in ("x", "each")]
+    assert run_command([*score, "--columns", "grade=relevant"]) == 0
+    capsys.readouterr()
+    assert run_command(score) == 1
+    assert "expected relevance or label or grade or score, or --columns grade=NAME" in capsys.readouterr().err
+
+
+def test_judgments_of_texts_name_the_option_that_takes_their_ids(folder, capsys):
+    (folder / "book.csv").write_text("query,docid,rating\nred shoes,a,2\nred shoes,b,0\n")
+    (folder / "a.run").write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\n")
+    plan = ["plan", "--run", "a.run", "--measure", "P@2", "--max-grade", "2", "--budget", "1", "--judged", "book.csv"]
+    for arguments in (["score", "book.csv", "a.run", "P@1"], plan):
+        assert run_command(arguments) == 1
+        assert "--queries of score, compare, plan, sample gives ids of texts" in capsys.readouterr().err
+
+
+def test_a_scale_that_may_begin_above_0_is_noted_of_known_grades(folder, capsys):
+    (folder / "a.csv").write_text("query_id,doc_id,grade\nq1,a,1\nq1,b,3\n")
+    (folder / "a.run").write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\nq2 Q0 a 1 1 x\n")
+    arguments = ["plan", "--run", "a.run", "--measure", "P@2", "--max-grade", "3", "--budget", "1"]
+    assert run_command([*arguments, "--judged", "a.csv"]) == 0
+    assert "a.csv: no grade is 0, the smallest is 1" in capsys.readouterr().err
+
+
+def test_runs_without_a_measure_are_refused(folder, capsys):
+    (folder / "a.run").write_text("q1 Q0 a 1 2 x\n")
+    assert run_command(["score", "q.json", "a.run", "a.run"]) == 2
+    assert "Missing argument 'MEASURE...', after the runs" in capsys.readouterr().err

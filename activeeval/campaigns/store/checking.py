@@ -146,9 +146,10 @@ def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator
 
 
 def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
-    """Check that the first event of each sample version names the stored sample.
+    """Check that the first event of each sample version names the stored sample, and directly follows its drawing.
 
-    Yield a message for each difference.
+    The first event is ``drawn``, or ``ended`` if the sample has no units. A sample's `seq` is the number of the last
+    event before it was drawn. Yield a message for each difference.
     """
     log = events(connection, campaign_id, tables.event.c.kind.in_(("drawn", "ended")))
     first: dict[int, Event] = {}

@@ -117,7 +117,7 @@ def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
     This lock must come before the lock of the log: the transaction that holds the log waits for no other lock. Imports
     of files lock their assignments in the order of ids and must not hold this lock before.
     """
-    connection.execute(_places()["held"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
+    connection.execute(_place_queries()["held"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
 
 
 def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
@@ -172,10 +172,10 @@ def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int
 def _taking(where: str) -> Update:
     """Build the statement that takes the first assignment (needed judgment) of a selection, if it is still free.
 
-    ``where`` is the selection's name in `_places`. Bind parameters are those of the selection, and new_hash (digest of
-    the claim's token) and new_lease (end of the reservation). The statement returns the id of the assignment.
+    ``where`` is the selection's name in `_place_queries`. Bind parameters are those of the selection, new_hash (digest
+    of the claim's token) and new_lease (end of the reservation). The statement returns the id of the assignment.
     """
-    first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
+    first = _place_queries()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
     still = assignment.c.state == "leased" if where == "held" else is_takeable(assignment, _NOW)
     values = {
         "state": "leased",
@@ -187,7 +187,7 @@ def _taking(where: str) -> Update:
 
 
 @cache
-def _places() -> dict[str, Select[Any]]:
+def _place_queries() -> dict[str, Select[Any]]:
     """Build the selections in which `_taking` looks for an assignment (needed judgment), by name.
 
     "held" is the judge's own item, "put off" the items that the judge deferred. "unit" is the judge's last unit (items
@@ -226,13 +226,13 @@ def _query_of(assignments: Any) -> Any:
 def _free_query(prefix: str) -> Select[Any]:
     """Build the statement for the first query of a block (part of the sample) that no judge has open.
 
-    ``prefix`` is "fresh " to skip items that the judge has deferred, else "". ``candidate`` and ``other`` are aliases
-    of the table of assignments. Bind parameters: of_campaign, of_judge, as_of (UTC microseconds), in_block.
+    It is "any" of `_place_queries`, in judging order, without queries that have a lease, here of ``other``, an alias of
+    the assignments. ``prefix`` is "fresh " to skip items that the judge has deferred, else "".
     """
     s, o = _CANDIDATE, _OTHER
     in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
     taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
-    return _places()[prefix + "any"].with_only_columns(_query_of(s)).where(_query_of(s).not_in(taken)).limit(1)
+    return _place_queries()[prefix + "any"].with_only_columns(_query_of(s)).where(_query_of(s).not_in(taken)).limit(1)
 
 
 @cache

@@ -71,7 +71,8 @@ def read_together(
         return estimate
     wide = [campaign.estimate(target, scope=scope) for campaign, target in zip(campaigns, targets, strict=True)]
     parts = zip(weights, wide, of_pool, strict=True)
-    added = max(sum(w * _difference(scoped.std_error, pool.std_error) for w, scoped, pool in parts if w > 0), 0.0)
+    differences = (w * _squares_difference(scoped.std_error, pool.std_error) for w, scoped, pool in parts if w > 0)
+    added = max(sum(differences), 0.0)
     variance = estimate.std_error**2
     freedom = joint_degrees(variance, estimate.degrees_of_freedom, added, _degrees_of_choice(of_pool[-1], wide[-1]))
     error = math.sqrt(variance + added)
@@ -84,7 +85,7 @@ def _degrees_of_choice(of_pool: Estimate, wide: Estimate) -> float:
     ``of_pool`` and ``wide`` are estimates of the same sample, for the pool and for the population. Satterthwaite's
     formula (`joint_degrees`), which combines the degrees of freedom of the two parts, is solved for the added part.
     """
-    pool, added = of_pool.std_error**2, _difference(wide.std_error, of_pool.std_error)
+    pool, added = of_pool.std_error**2, _squares_difference(wide.std_error, of_pool.std_error)
     if not added > 0 or not math.isfinite(added):
         return wide.degrees_of_freedom
     inverse = (pool + added) ** 2 / wide.degrees_of_freedom
@@ -280,7 +281,7 @@ def _is_same_question(target: Target, other: Target) -> bool:
     return is_same and str(target.measure) == str(other.measure)
 
 
-def _difference(of_scope: float, of_pool: float) -> float:
+def _squares_difference(of_scope: float, of_pool: float) -> float:
     """Compute the variance that the pool's queries, as a sample of all queries, add: of_scope² − of_pool².
 
     ``of_scope`` and ``of_pool`` are the standard errors for a scope and for the pool. The result is 0 if the latter is

@@ -84,7 +84,10 @@ class PrefixJudge(ReadingJudge):
     def totals(self, selection: Rows) -> JudgedTotals:
         """Compute what estimators need of each query of a selection (the judged items).
 
-        It is the query's observed value and regressors, with their variances within the query.
+        It is the query's observed value (``totals`` column 0) and regressors, with their covariances within the query
+        (``within``: the upper triangle, row by row), due to the random depth. The value adds up the steps of ``f``,
+        the value that is expected after each label, each divided by the probability of judging that deep; ``drift``
+        accumulates the steps of the control regressor, whose mean is 0, in the same way.
         """
         order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))

@@ -317,7 +317,12 @@ class Forecast:
         return self.is_untried and (self.lesson is None or not self.lesson.of_residuals.tells)
 
     def least_variance(self, budget: float) -> float:
-        """Compute the least variance that any inclusion probabilities could reach at a budget; infinite if unknown."""
+        """Compute the least variance that any inclusion probabilities could reach at a budget in mean items.
+
+        The bound is the expected one of the grade model times `taught_scale`, the ratio of actual to expected variance.
+        It is known only for designs with a level per item whose variance the model predicts; else it is infinite, so
+        that a minimum of several bounds ignores it.
+        """
         if not isinstance(self.spending, LevelSpending) or not self.spending.is_predicted:
             return math.inf
         return self.taught_scale.value * self.spending.plan.least(budget)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,11 +20,13 @@ from activeeval.formats.dialects import (
     entries,
     is_ai_name,
     is_asked,
+    named_field,
     read_as,
 )
 from activeeval.formats.graders.file_forms import BOOK, NO_RATERS
 from activeeval.formats.graders.joining import IdsOfTexts, TextsOfIds
 from activeeval.formats.graders.replies import Replies, few_names
+from activeeval.formats.reading_rules import ROLES, rules
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.cells import as_float, is_empty
 from activeeval.formats.tables.sheets import Sheet
@@ -79,7 +81,7 @@ def document_ratings(document: Any, path: PathLike) -> list[Rating]:
             raise FormatError(os.fspath(path), None, problem)
         try:
             asked = [at for at in entries(dialect, entry) if is_asked(dialect, at) and not dialect.is_left_out(at)]
-            rows += [_rating(dialect, at, path) for at in asked]
+            rows += [_rating(dialect, at, path, k) for at in asked]
         except FormatError:
             raise
         except ValueError as malformed:
@@ -107,9 +109,18 @@ def document_form(document: Any, path: PathLike) -> DocumentDialect:
     first = document[0] if isinstance(document, list) and document else document
     dialect = document_dialect(first if isinstance(first, dict) else {})
     if dialect is None:
-        known = ", ".join(dict.fromkeys(each.name for each in DOCUMENT_DIALECTS))
-        raise FormatError(os.fspath(path), None, f"is JSON of no known form; expected {_PLAIN_JSON}, or {known}")
+        raise FormatError(os.fspath(path), None, _unknown_form(first if isinstance(first, dict) else {}))
     return dialect
+
+
+def _unknown_form(entry: Mapping[str, Any]) -> str:
+    """Describe the problem of an object of JSON: the keys that a known format has and it lacks, or all formats."""
+    for each in DOCUMENT_DIALECTS:
+        if len(each.needs) > 1 and (present := [key for key in each.needs if key in entry]):
+            lacking = " and ".join(key for key in each.needs if key not in entry)
+            return f"has {' and '.join(present)}, but no {lacking}: expected both, as in {each.name}"
+    known = ", ".join(dict.fromkeys(each.name for each in DOCUMENT_DIALECTS))
+    return f"is JSON of no known form; expected {_PLAIN_JSON}, or {known}"
 
 
 def document_sheet(document: Any, path: PathLike, value_name: str) -> Sheet:
@@ -123,9 +134,9 @@ def document_sheet(document: Any, path: PathLike, value_name: str) -> Sheet:
     return Sheet(os.fspath(path), {**columns, value_name: [r.value for r in ratings]}, notes=notes)
 
 
-def _rating(dialect: DocumentDialect, at: Lookup, path: PathLike) -> Rating:
-    """Build the rating of an entry of a document; ``at`` looks up the paths of the dialect from the entry."""
-    query, doc_id = (_id_of(at(paths), paths, path) for paths in (dialect.query, dialect.document))
+def _rating(dialect: DocumentDialect, at: Lookup, path: PathLike, k: int) -> Rating:
+    """Build a rating of entry ``k`` (from 0) of a document; ``at`` looks up the paths of the dialect."""
+    query, doc_id = (_id_of(dialect, at, path, k, side) for side in ("query", "document"))
     place = f"document {shown(doc_id)} of query {shown(query)}"
     seconds = as_float(at(dialect.seconds)) if dialect.seconds else None
     return Rating(
@@ -160,16 +171,22 @@ def book_ratings(sheet: Sheet) -> list[Rating]:
     return rows
 
 
-def _id_of(name: Any, paths: str, path: PathLike) -> str:
-    """Check that the value ``name`` is an id or a text, and convert it to text; raise FormatError otherwise.
+def _id_of(dialect: DocumentDialect, at: Lookup, path: PathLike, k: int, side: str) -> str:
+    """Look up the id, or text, of the query or document (``side``) of a rating in entry ``k`` (from 0).
 
-    ``paths`` are the paths (separated by ``|``) where it was looked up, for the message.
+    ``at`` looks up the paths of the dialect. FormatError is raised if there is none.
     """
-    if is_empty(name) or isinstance(name, bool) or not isinstance(name, (str, int)):
-        keys = " or ".join(key.rpartition(".")[2] for key in dict.fromkeys(paths.split("|")))
-        held = f"no {keys}" if name is None else f"a {keys} is {shown(str(name))}"
-        raise FormatError(os.fspath(path), None, f"{held}, expected an id or a text")
-    return str(name)
+    paths = str(getattr(dialect, side))
+    name = named_field(dialect, at, ROLES[side])
+    if name is None:
+        name = at(paths)
+    if not is_empty(name) and isinstance(name, (str, int)) and not isinstance(name, bool):
+        return str(name)
+    keys = " or ".join(key.rpartition(".")[2] for key in dict.fromkeys(paths.split("|")))
+    problem = f"entry {k + 1}: {f'no {keys}' if name is None else f'a {keys} is {shown(str(name))}'}, expected an id"
+    if dialect.fields and rules().is_nameable:
+        raise FormatError(os.fspath(path), None, f"{problem}, or `columns` {side}=NAME", field="columns")
+    raise FormatError(os.fspath(path), None, f"{problem} or a text")
 
 
 def _value(rating: Any, place: str, path: PathLike) -> float:

@@ -18,6 +18,7 @@ from activeeval.core.errors import FormatError
 from activeeval.core.judgments.judgment import CANNOT, Judge
 from activeeval.core.judgments.table import Judgments
 from activeeval.core.pool.texts import Texts, joined_texts
+from activeeval.core.types import Ints
 from activeeval.formats.chunks import ruled_judgments
 from activeeval.formats.dataset_ids import is_dataset_id, read_dataset
 from activeeval.formats.dialects import read_as
@@ -195,7 +196,7 @@ def labels_of(source: Any, policy: str = "median", *, machine_is_truth: bool = F
     if isinstance(judgments, Judgments):
         labels: Qrels = judgments.labels(policy)
         of_file = _notes_of(source, judgments) if judgments is not source else ()
-        of_scale = _scale_note(labels, judgments.source)
+        of_scale = scale_note(labels.grades, judgments.source) if labels.gains is None else []
         return replace(labels, notes=(*of_file, *judgments.notes(), *_several_grades(judgments, policy), *of_scale))
     from activeeval.formats.loading import load_qrels
 
@@ -232,12 +233,12 @@ def _several_grades(judgments: Judgments, policy: str) -> list[Note]:
     return [Note("several grades", counts)] if agreement.several > agreement.alike else []
 
 
-def _scale_note(labels: Qrels, source: str) -> list[Note]:
-    """Note that a scale may begin above 0: the smallest of three grades or more is not 0."""
+def scale_note(grades: Ints, source: str) -> list[Note]:
+    """Note that a scale may begin above 0: the smallest of three grades or more is not 0. Grades < 0 are missing."""
     from activeeval.core.results import Note
 
-    grades = labels.grades[labels.grades >= 0]
-    if labels.gains is not None or not grades.size or not 0 < grades.min() <= grades.max() - _FROM_ONE:
+    grades = grades[grades >= 0]
+    if not grades.size or not 0 < grades.min() <= grades.max() - _FROM_ONE:
         return []
     return [Note("no zero", {"source": source, "least": int(grades.min())})]
 
@@ -296,7 +297,7 @@ def _distinct(queries: Texts, items: Texts, grades: Any, source: str, kind: str)
 
 
 def _of_letor(path: PathLike, kind: str) -> Judgments:
-    """Read the grades of LETOR lines as judgments."""
+    """Read the grades of LETOR lines as judgments of one judge of a ``kind``, "person" or "machine"."""
     from activeeval.formats.text.letor import read_letor
 
     data = read_letor(path, features=False)

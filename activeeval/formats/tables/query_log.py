@@ -157,7 +157,7 @@ def _distinct(spelled: pl.DataFrame, name: str, path: str = "") -> LoggedQueries
 
 
 def _summed(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Add up counts of several tables by query (a spelling) and segment."""
+    """Add up counts of several tables by query text, as it was spelt, and segment."""
     return pl.concat(parts).group_by(_KEYS).agg(pl.sum("count"))
 
 

@@ -15,6 +15,7 @@ from activeeval.core.pool.id_checks import told_too_long
 from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Note
 from activeeval.core.types import Floats, Ints
+from activeeval.formats.reading_rules import ROLES, rules
 from activeeval.formats.tables.cells import as_float, has_decimal_comma, is_altered, is_empty, plain_floats, unguarded
 from activeeval.formats.tables.records import RenamedColumns
 
@@ -67,7 +68,10 @@ class Sheet:
         # nearly the same alone: a doc_id is no misspelt q_id
         meant = ((name, did_you_mean(name, names, likeness=0.75)) for name in islice(self.columns, _HINTED))
         hint = next((f"{shown(name)}: {likely}" for name, likely in meant if likely), "")
-        raise FormatError(self.source, line, f"no {what} column in: {present}; {hint}expected {' or '.join(names)}")
+        problem, field = f"no {what} column in: {present}; {hint}expected {' or '.join(names)}", None
+        if rules().is_nameable and what in ROLES:
+            problem, field = f"{problem}, or `columns` {what}=NAME", "columns"
+        raise FormatError(self.source, line, problem, field=field)
 
     def only_column(self, what: str, names: Sequence[str]) -> str:
         """Find the only one of `names` that is a column; raise FormatError if several are, or none."""

@@ -233,8 +233,10 @@ def _files_apart(
 
     words = [*measures]
     named = [run]
-    while len(words) > 1 and os.path.exists(located(words[0])[0]):
+    while words and os.path.exists(located(words[0])[0]):
         named.append(words.pop(0))
+    if not words:
+        raise click.UsageError("Missing argument 'MEASURE...', after the runs.")
     if len(words) > 1 and _LIKE_A_FILE.fullmatch(words[0]):
         raise InputError(f"{words[0]}: no such file")
     files = [file for path in (*named, *more_runs) for file in runs_in(path)]

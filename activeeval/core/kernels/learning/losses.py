@@ -82,11 +82,10 @@ def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
     gradient : array of float64, shape (n_items,)
         The gradient with respect to the scores is added to it.
     """
-    least = 0.0
+    least = math.inf
     scale = 1.0
     total = 0.0
     if kind == EXPONENTIAL:
-        least = math.inf
         for p in range(preferred.size):
             least = min(least, gaps[p] * (scores[preferred[p]] - scores[rejected[p]]))
         for p in range(preferred.size):
