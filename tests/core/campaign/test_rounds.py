@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from core_cases import estimate_of, judge_all
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, Campaign, InputError, StateError, Target
-from activeeval.core.campaign.joint_estimates import combined, planned_weights, read_together
+from activeeval.core.campaign.joint_estimates import _degrees_of_choice, combined, planned_weights, read_together
 from activeeval.core.campaign.rounds import N_FOLDS, Rounds
+from activeeval.core.estimation.estimators import joint_degrees
 from activeeval.core.grade_models import QueryFactor
 from activeeval.core.pool import pool_hashes
 from activeeval.core.results import Note
@@ -277,3 +279,16 @@ def test_rounds_read_from_files_are_those_that_were_judged():
         read = from_arrays(to_arrays(campaign))
         stored.append(Campaign.replay(read.design, campaign.log, key=int(read.key)))
     assert read_together(stored, [None, None]) == rounds.estimate()
+
+
+@pytest.mark.parametrize("degrees", [3.0, 40.0])
+def test_degrees_of_the_choice_of_queries_are_those_that_joint_degrees_combines(degrees):
+    """The sum of two variances has few or many degrees of freedom, and small or large units."""
+    for unit in (0.01, 10.0):
+        of_pool, wide = (
+            SimpleNamespace(std_error=unit * math.sqrt(v), degrees_of_freedom=d) for v, d in ((1, 9), (3, 1))
+        )
+        wide.degrees_of_freedom = joint_degrees(unit**2, 9.0, 2 * unit**2, degrees)
+        assert _degrees_of_choice(of_pool, wide) == pytest.approx(degrees)
+        wide.std_error = of_pool.std_error
+        assert _degrees_of_choice(of_pool, wide) == wide.degrees_of_freedom
