@@ -61,6 +61,7 @@ class SampleAnswer:
     question : {"difference", "run", "versus"}
         Difference of two runs, value of a run, or value of the one that it is compared with.
     target : Target
+        The measure, and its ranking or the two rankings whose difference it is.
     estimate : Estimate
     interval : Interval
         Of the requested kind and confidence; for segments, all of them cover simultaneously at that confidence.
@@ -110,7 +111,7 @@ class SampleAnswer:
             system=self.system,
             versus=self.versus,
             measure=self.target.name,
-            n_items=None if self.target.measure.is_judged_whole else self.estimate.n_judged,
+            n_items=None if self.target.measure.is_judged_whole else self.estimate.n_judged,  # else judged by query
             p_value=p_value if self.versus and interval.low < interval.high else None,
             segment=self.segment,
             half_width_at_end=end if end < (1 - _ALIKE) * now else None,
@@ -122,8 +123,7 @@ class SampleAnswer:
 
 def other_scope(scope: str) -> str:
     """Return the other scope: "population" for "pool", and vice versa."""
-    (other,) = {*SCOPES} - {scope}
-    return other
+    return next(other for other in SCOPES if other != scope)
 
 
 def answers(
@@ -158,13 +158,14 @@ def answers(
     """
     ends = cut_notes(sample, questions)
     if segments is None:
-        guard = _of_grader(sample)
+        guard = _of_grader(sample)  # warnings on graders' grades
 
         def read(question: QuestionTarget, scope: str) -> SampleAnswer:
+            """Answer a question about all queries, for a scope."""
             estimate = _guarded(sample.estimate(question.target, scope), guard)
-            return _answer(sample.campaign, question, estimate, 1, kind=kind, confidence=confidence)
+            return _answer(sample.campaign, question, estimate, n_rows=1, kind=kind, confidence=confidence)
 
-        if sample.is_contest:
+        if sample.is_contest:  # more than two systems
             answered = together(sample, [read(question, scope) for question in questions], kind)
             return [_with_needed(sample.campaign, answer) for answer in answered], ends
         scopes = scope, other_scope(scope)
@@ -194,7 +195,7 @@ def by_segment(
     members, notes = segments.of(sample.campaign.design.pool)
     answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
     answered = []
-    small: dict[tuple[str, ...], list[str]] = {}  # segments too small -> questions
+    small: dict[tuple[str, ...], list[str]] = {}  # questions by the segments that are too small for them
     for question in questions:
         read = _by_segment(sample, question.target, members, scope)
         missing = tuple(name for name in members if name not in read)
@@ -203,7 +204,7 @@ def by_segment(
             answered.append(answer(question._replace(target=part), estimate, len(read), name))
     for missing, of in small.items():
         if missing:
-            whose = () if len(small) == 1 else tuple(of)
+            whose = () if len(small) == 1 else tuple(of)  # questions are named if they differ
             notes.append(Note("small segments", {"fewest": FEWEST, "questions": whose, "segments": missing}))
     return together(sample, answered, kind), notes
 
@@ -234,10 +235,7 @@ def _answer(
 
 
 def _interval(campaign: Campaign, kind: str, confidence: float, target: Target, scope: str) -> Interval:
-    """Compute an interval that is valid together with those computed before the sample was topped up.
-
-    ``kind`` is "t" or "group-sequential".
-    """
+    """Compute an interval ("t", "group-sequential") that holds jointly with those before the sample was topped up."""
     adjusted = confidence
     if kind != "group-sequential":  # this kind is already adjusted for its planned interim analyses
         adjusted = campaign.confidence_now(confidence, target, scope=scope)

@@ -128,6 +128,7 @@ class LabelledOptions(PoolOptions, total=False):
 
 
 _NOT_PLAIN = ("train", "grade_probs", "graders", "model", "pool_runs")
+"""Options that `choices_of` converts; the others become fields of `Choices` as they are."""
 
 
 def asked_of(options: Mapping[str, Any], known: type[PoolOptions]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -230,7 +230,10 @@ def _goal_note(goal: Goal | SegmentGoals, budget: Budget) -> Note:
 
 
 def _nearly_all_judged(choices: Choices, case: PreparedCase, sample: DrawnSample) -> list[Note]:
-    """Build a note that asks whether known grades come from an LLM or another model, if nearly all items have one."""
+    """Build a note that asks whether known grades come from an LLM or another model, if nearly all items have one.
+
+    Only files of judgments are suspected: not earlier samples (`is_arrays`), nor grades that the user declared labels.
+    """
     matters = np.logical_or.reduce([target.matters for target in sample.campaign.design.targets])
     if case.known is None or (case.known[matters] >= 0).mean() < _NEARLY_ALL:
         return []

@@ -69,6 +69,7 @@ def draw(
     check_open(*targets)
     chosen = method or default_method(*(target.measure for target in targets)).name
     try:
+        # ``paid``: what graders' grades leave of the budget, in mean items
         paid, weights = case.for_people(budget, *targets), how.get("weights", "equal")
         adaptive_depth = adaptive_depth_in(
             case, find_method(chosen), targets, how.get("adaptive_depth"), how.get("usual", OF_SHEETS)

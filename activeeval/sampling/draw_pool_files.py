@@ -42,7 +42,10 @@ class Questions:
     pairs: tuple[tuple[str, Pair], ...]
 
     def __call__(self, chunk: Chunk) -> list[Target]:
-        """Build the targets of a chunk (part of the pool): each measure of each ranking or pair of rankings."""
+        """Build the targets of a chunk (part of the pool): each measure of each ranking or pair of rankings.
+
+        ``pairs`` has kinds of question with the indices in ``lists`` of a ranking and of the one subtracted (or None).
+        """
         lists = [chunk.ranking, *([] if chunk.versus is None else [chunk.versus]), *chunk.others]
         return [
             Target(measure, lists[system], None if versus is None else lists[versus])
@@ -110,6 +113,7 @@ class FilesRequest:
         scaled = _on_one_scale([sampled_measure(text) for text in dict.fromkeys(measures)], header, choices.max_grade)
         built = Questions(tuple(ending_at(measure, header.get("depth")) for measure in scaled), pairs)
         used = find_method(method) if method else default_method(*built.measures)
+        # nothing is known of the grades, and a question is for one run's value: see `adaptive_depth_of`
         blind = bool(header.get("is_uniform")) and any(versus is None for _, (_, versus) in pairs)
         max_grade = max(measure.max_grade or 0 for measure in scaled) or int(header.get("max_grade") or 0)
         n_targets = len(built.measures) * len(pairs)
@@ -151,7 +155,7 @@ class FilesRequest:
         if sample.files is None or sample.seed is None:
             problem = "the sample was not drawn of a pool in files: leave `pool_parquet` out"
             raise ChoiceError(problem, field="pool_parquet")
-        files = dict(sample.files)
+        files = dict(sample.files)  # the request as JSON: `again`
         arguments = {name: files.pop(name) for name in ("measures", "questions", "method", "weights")}
         whole = replace(choices, **files, seed=sample.seed)
         # the only use is a top-up, which refuses samples with adaptive depth
@@ -236,6 +240,7 @@ def draw_of_files(
     EngineError
         If workers cannot be reached, or are lost.
     """
+    # with adaptive depth, labels are read sheet by sheet (``by_batches``), not item by item
     how: dict[str, Any] = {"expected": expected, "by_batches": True, "surely": surely}
     with designed(choices, request, progress) as design:
         check_open(design, request)
@@ -288,7 +293,8 @@ def top_up_of_files(
         raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
     with designed(choices, request, progress) as design:
         more = _amount(budget, design)
-        # the old sample again, with the further items that the larger budget can reach loaded too
+        # the old sample again, with the further items that the larger budget can reach loaded too; ``blocks`` are the
+        # budgets at which it can be read, the last of which is its whole budget
         how: dict[str, Any] = {"blocks": before.blocks[:-1], "up_to": before.budget + more}
         campaign = _campaign(design, request, choices.seed, before.budget, how)
     again, recorded = ([(u.query_id, u.item_ids) for u in drawn.planned] for drawn in (campaign, sample.campaign))

@@ -137,7 +137,7 @@ class DrawnSample:
     def _write_sheet(
         self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None, files: AtomicFiles
     ) -> None:
-        """Write the sheet of new items as part of a group of files that are renamed together."""
+        """Write the sheet of new items, with a guide to grades, among files that are renamed together."""
         plan = SheetPlan(path=sheet) if isinstance(sheet, str) else sheet
         is_graded = self.campaign.judging.has_grades
         plan = plan.checked(grades=is_graded).guided(self.campaign.design.max_grade if is_graded else None)
@@ -244,7 +244,7 @@ class DrawnSample:
         return replace(self, truth_of_machines=tuple(merged.items())) if n_by_file else self
 
     def judged_from(self, sheets: Mapping[str, Draws]) -> DrawnSample:
-        """Add the notes of judged sheets (by name of the file), and the numbers of graders' grades that are labels."""
+        """Add the notes of judged sheets (rows by file name), and the numbers of graders' grades that are labels."""
         notes = (*self.read_notes, *(note for sheet in sheets.values() for note in sheet.notes))
         by_machines = {path: sheet.n_of_machines for path, sheet in sheets.items() if sheet.n_of_machines}
         return replace(self, read_notes=notes).judged_by_machines(by_machines)
@@ -332,7 +332,7 @@ class DrawnSample:
         """Build notes on the numbers of items and queries to judge, on blocks (parts to read) and batches (sheets)."""
         design, units = self.campaign.design, self.campaign.planned[self.n_before :]
         n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
-        everything = n_items == int((self.campaign.drawn_design.order.place_rates > 0).sum())
+        everything = n_items == int((self.campaign.drawn_design.order.place_rates > 0).sum())  # all that can be drawn
         follows = self.campaign.paths is not None  # adaptive depth: batches follow from labels
         sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
         sizes = [] if follows else [size for size in sizes if size]

@@ -127,7 +127,11 @@ class Estimates:
         kind: str,
         confidence: float,
     ) -> Self:
-        """Collect the answers and notes (``answered``) of the samples ``read``, with the systems' possible ranks."""
+        """Collect the answers and notes (``answered``) of the samples ``read``, with the systems' possible ranks.
+
+        Several samples are rounds, in order. The other arguments become fields of the result: numbers of items and of
+        agreeing judges, the rule for judges who differ, and scope, kind and confidence of the intervals.
+        """
         answers, notes = answered
         n_unread = sum(sample.campaign.n_unread for sample in read)
         return cls(
@@ -144,6 +148,7 @@ class Estimates:
             goes_on=read[-1].campaign.goes_on,
             n_unread=n_unread,
             missing=missing_lists_of(read[0], answers),
+            # intervals of rounds are not adjusted for readings, group-sequential ones need no adjustment
             readings=len(read[0].campaign.readings) if len(read) == 1 and kind != "group-sequential" else 1,
         )
 

@@ -43,6 +43,7 @@ def expected_notes(
     halves = [prospect.half_width() for prospect in prospects]
     if not any(halves) or not all(map(math.isfinite, halves)):
         return []
+    # ends of the ranges with the half-widths of 80 % of samples; None for a model that no label has calibrated
     ranges = [prospect.known_half_widths() for prospect in prospects]
     is_guess = any(low is None for low, _ in ranges)
     planned = Note(
@@ -57,6 +58,7 @@ def expected_notes(
             "log": None if design.pool.draw is None else design.pool.draw.log.name,
         },
     )
+    # budget after which the sample can first be read; unknown with adaptive depth
     first = design.blocks[0] if design.looks == "off" else None
     stage: dict[str, Told] = {"n": None if first is None else rounded_up(first), "unit": design.pool.cost_unit}
     unknown = [Note("width unknown", stage)] if is_guess else []

@@ -144,7 +144,7 @@ def asking_notes(
     )
     if not offers:
         return []
-    whole, *parts = offers
+    whole, *parts = offers  # all graders, then smaller sets of them
     if min(whole.prices) >= PERSON:
         return [Note("asking as dear as people", _numbers(case, whole))]
     if whole.price == 0:
@@ -230,7 +230,8 @@ def _combinations(n: int) -> list[tuple[int, ...]]:
 def _probs_by(case: PreparedCase, skill: float | None, graders: Sequence[Grades]) -> Floats:
     """Predict the grades of a pool with some of its graders (LLMs or other models).
 
-    ``skill`` is their assumed correlation with human grades; None uses the one estimated from labels.
+    ``skill`` is their assumed correlation with human grades; None uses the one estimated from labels. The prediction
+    of the case is kept if its model uses just these graders, or only others.
 
     Returns
     -------

@@ -13,6 +13,7 @@ MOST_SHOWN = 10
 LISTED = ("worse", "undecided")
 """Verdicts for which the queries that lose most are listed."""
 PLACES = 4
+"""Decimal places of values and weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,11 @@ class ListedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LosingQuery:
-    """A judged query that loses: both values, its weight in the mean, its share of the total loss, and both lists."""
+    """A judged query that loses, by the values of the new run (``value``, ``items``) and the old (``versus_…``).
+
+    ``weight`` is its weight in the mean, ``share`` its share of the total loss, from 0 to 1. The lists have the first
+    ranks of each run.
+    """
 
     query_id: str
     value: float
@@ -46,7 +51,7 @@ class Losses:
     Attributes
     ----------
     question : int
-        Number of the question.
+        Number of the question in its campaign.
     title : str
         States how many queries lose.
     depth : int

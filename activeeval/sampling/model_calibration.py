@@ -74,9 +74,10 @@ def calibrated(choices: Choices, measure: str, *, say: Say = unsaid, progress: P
     case = case_for(choices, (), use_labels=True, most_systems=2, say=say, progress=progress)
     target = case.target(measure)
     progress("comparing the model with labels")
+    # probabilities of grades, with a query factor at each of its quadrature nodes, which then have weights
     reports = {
-        name: calibration_report(target, nodes, weights, case.inputs.grades)
-        for name, nodes, weights in case.beliefs.models(case.n_grades(target))
+        name: calibration_report(target, probs, weights, case.inputs.grades)
+        for name, probs, weights in case.beliefs.models(case.n_grades(target))
     }
     return ModelCalibration(case=case, measure=target.name, reports=reports)
 

@@ -114,7 +114,7 @@ def follow(
     sample, progress, agreement = judged(path, sheets, policy, machine_is_truth=machine_is_truth)
     following, is_new = sample.following(sample_id)
     if not is_new:
-        is_recorded = sample.campaign.keeps_what_labels_led_to
+        is_recorded = sample.campaign.keeps_what_labels_led_to  # the file has the depths reached already
         written = sample_id if is_recorded else following.write_alone(path)
         return _followed(following, written, progress, agreement, is_new=False)
     grown, texts = with_texts(following, plan.path, documents, queries, say_new)

@@ -44,7 +44,8 @@ def planner_of(
     """Build the planner (forecasts of methods) of one sample for several targets of a prepared pool.
 
     ``weights`` ("equal", "sum", "minimax" or numbers) balance the targets; ``defensive_share`` is the least share of
-    sampling that does not follow the model.
+    sampling that does not follow the model. The planner gets the model's predictions for labelled queries that it was
+    not trained on (``held_out``), from which it learns by how much variances exceed the expected ones.
     """
     n_grades = case.n_grades(targets[0])
     return Planner(

@@ -188,7 +188,10 @@ def plan_files(
 
 
 def _forecasts(design: ChunkedDesign, request: FilesRequest) -> list[ForecastBySums]:
-    """Build the forecast (expected precision by budget) of each target; targets go by measure, then by pair of runs."""
+    """Build the forecast (expected precision by budget) of each target; targets go by measure, then by pair of runs.
+
+    No label checks the pool's model: ``scale`` is the usual ratio of actual to expected variances, with its spread.
+    """
     fields, variances = expected_sums(design)
     is_uniform = bool(request.pool.said.get("is_uniform"))
     fields |= {"method": request.method.name, "is_fitted": request.method.is_fitted, "is_untried": is_uniform}
@@ -209,7 +212,7 @@ def _widest(request: FilesRequest, which: int) -> float:
     if measure.cutoff is None and measure.is_additive:
         return math.inf
     low, high = measure.limits(request.max_grade, measure.cutoff or 1)
-    return (high - low) / (2 if versus is None else 1)
+    return (high - low) / (2 if versus is None else 1)  # a difference ranges from low − high to high − low
 
 
 def _checked(amount: float, forecast: ForecastBySums) -> float:

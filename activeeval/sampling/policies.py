@@ -35,7 +35,7 @@ def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measu
 def policy_that_works(n_judges: int, measures: Sequence[str]) -> str:
     """Return the default rule for combining several judges' grades, or the median if a measure does not allow it."""
     try:
-        return policy_for(None, n_judges, False, measures)
+        return policy_for(None, judges_per_item=n_judges, adjudicate=False, measures=measures)
     except InputError:
         return "median"
 

@@ -184,7 +184,10 @@ def _run_names(choices: Choices, case: PreparedCase) -> tuple[str, ...]:
 
 
 def _header(case: PreparedCase) -> dict[str, Any]:
-    """Build the metadata of a pool's files: scale, depth of the lists, grade model and its query factor."""
+    """Build the metadata of a pool's files: scale, depth of the lists, grade model and its query factor.
+
+    ``whole_groups``: no query is split between row groups; ``machines``: files whose graders' grades count as labels.
+    """
     factor = case.beliefs.factor
     return {
         "version": 1,

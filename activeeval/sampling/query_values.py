@@ -59,6 +59,7 @@ class QueryValues:
     def shares(self) -> Floats:
         """Share of each query in the total loss: weight × (old − new) where positive, normalized to sum 1."""
         lost = self.versus_values - self.values
+        # differences by rounding are no losses
         lost[lost <= ROUNDING * np.maximum(np.abs(self.values), np.abs(self.versus_values))] = 0.0
         lost *= self.weights
         return lost / lost.sum() if lost.any() else lost

@@ -51,6 +51,7 @@ def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[DrawnSample, str]:
     """Build a sample from its campaign (design and units) and the named arrays of its file; also return its id."""
     kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
+    # the number of units on earlier sheets, then the ids of the samples that this one was topped up from
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
     numbers: dict[str, Any] = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
     text_rows = arrays[TEXTS].reshape(-1, 3).tolist() if TEXTS in arrays else []

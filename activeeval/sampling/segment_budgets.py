@@ -275,7 +275,10 @@ class _SegmentQuestions:
         return {which: goal for which, goal in goals if goal is not None}
 
     def whole_weights(self, method: Method, n: int) -> list[float]:
-        """Return the weights of a sample planned without segments: equal loss for the first n parts, 0 for others."""
+        """Return the weights of a sample planned without segments: equal loss for the first n parts, 0 for others.
+
+        The first n parts are the questions for all queries. Losses are relative to a design for one question alone.
+        """
         nothing = [0.0] * (len(self.parts) - n)
         if n == 1:
             return [1.0, *nothing]

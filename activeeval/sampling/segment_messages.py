@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 
 
 def _budget(numbers: Mapping[str, Any]) -> str:
-    """Build the template of the sentence on the budget, the method, and the budget without segments."""
+    """Build the template of the sentence on the budget, the method, and the budget without segments.
+
+    ``numbers`` are those of the note, which also fill the template's placeholders.
+    """
     hours = "" if numbers["hours"] is None else ", {hours:.3g hour},"
     alike = "a sample without segments needs {alike:,}, {times:.1f} times that"
     return f"{{goals}}: about {{budget:,.0f}} {{unit}}{hours} by {{method}}; {alike}"
 
 
 def _planned_segment(numbers: Mapping[str, Any]) -> str:
-    """Build the template of the sentence on the predicted half-width of a segment."""
+    """Build the template of the sentence on the predicted half-width of a segment.
+
+    ``numbers`` are those of the note, which also fill the template's placeholders.
+    """
     known = "" if numbers["low"] is None else " ({low:.3g} to {high:.3g})"
     text = f"segment {{segment}}, {{name}}: ± {{half_width:.3g}}{known}, of "
     return text + "{n_queries:,} of {of:query}, {n_items:judgment}"

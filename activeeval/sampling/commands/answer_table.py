@@ -91,7 +91,7 @@ def show_estimates(
         show_first(missing_lists(estimates.missing), form)
         emit(_rows(estimates, form, beside), form)
     say_cautions([(answer.title, answer.estimate) for answer in estimates.answers])
-    counts = estimates.progress
+    counts = estimates.progress  # numbers of items; those that wait are already in the text for readers
     say_progress(counts._replace(waiting=0) if is_read else counts, estimates.agreement, estimates.policy)
     _say_if_few(estimates.answers)
     say_notes(estimates.notes)
@@ -141,7 +141,7 @@ def _show(estimates: Estimates, where: str, grow: str, judge: str, onward: str) 
 
 def _early(estimates: Estimates) -> str:
     """Write the sentence on items that wait for a grade, with the half-width to expect once all are judged."""
-    counts, first = estimates.progress, estimates.answers[0]
+    counts, first = estimates.progress, estimates.answers[0]  # judged, waiting and unjudgeable items
     text = (
         f"This is early: {counts.waiting:,} of {counted(sum(counts), 'item')} "
         f"{agreeing(counts.waiting, 'waits', 'wait')} for a grade"
@@ -166,7 +166,7 @@ def show_findings(estimates: Estimates, form: str) -> None:
     """Print the table of estimates in a format; for more than two systems, a set of tables for each measure."""
     from activeeval.report.answer_sentences import table_of
 
-    if estimates.places:
+    if estimates.places:  # possible ranks of more than two systems
         _show_systems(estimates, form)
         return
     emit(table_of([answer.finding for answer in estimates.answers]), form)

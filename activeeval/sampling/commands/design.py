@@ -45,7 +45,7 @@ def design(
         output.check_out(plot, PICTURES)
     with input_options.worded():
         rates = rates_of(Choices(**options), measure, method, budget, say=output.say_note, progress=tell)
-    output.warn_of_weights(rates.made.name, rates.made)
+    output.warn_of_weights(rates.made.name, rates.made)  # ``made`` is the Design
     if plot:
         plot_design(rates.made, plot)
     write_columns(rates.columns, out)

@@ -74,11 +74,13 @@ def plan(plot: str | None, form: str, **options: Any) -> None:
     with input_options.worded():
         options["budget"] = [_paid(budget, options["price"]) for budget in options["budget"]]
     request_fields = {each.name: options.pop(each.name) for each in fields(PlanRequest) if each.name in options}
+    # ``beside`` names further options that were set, so that the request can refuse them
     request = PlanRequest(beside=[] if plot is None else ["plot"], **request_fields)
     if plot:
         output.check_out(plot, PICTURES)
 
     def say(note: Note | Caution) -> None:
+        """Print a note; for readers the one on training queries is printed with the plan (`_show_plan`) instead."""
         if form != "text" or note.code != _TRAINS:
             output.say_notes([note])
 

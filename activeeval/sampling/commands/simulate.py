@@ -84,7 +84,10 @@ def simulate(plot: str | None, form: str, **options: Any) -> None:
 
 
 def _say_of_budgets(trial: Trial) -> None:
-    """Report, before a simulation, budgets left out, methods that keep their own interval, and too large weights."""
+    """Report, before a simulation, budgets left out, methods that keep their own interval, and too large weights.
+
+    ``trial`` holds the designs of a measure's methods; its contest is None unless there are more than two systems.
+    """
     interval = click.get_current_context().params["interval"]
     names = [name for name, design in trial.designs.items() if design.scheme.interval(interval) != interval]
     if names and trial.contest is None:
@@ -93,7 +96,7 @@ def _say_of_budgets(trial: Trial) -> None:
     for name, refusal in trial.left_out[: None if trial.budgets else -1]:
         output.say(f"{trial.measure}, {name}: {complaint(refusal)}; left out")
     if trial.contest is None and trial.budgets:
-        for name, design in trial.least().items():
+        for name, design in trial.least().items():  # designs at the smallest budget, where weights are largest
             output.warn_of_weights(f"{name}, {trial.measure}", design)
 
 
