@@ -244,7 +244,7 @@ def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
     sources = [source for run in listed_runs for source in (runs_in(os.fspath(run)) if is_path(run) else [run])]
     if not sources:
         raise InputError("expected a run, got none", field="runs")
-    is_named = isinstance(runs, Mapping) and listed_runs[0] is not runs
+    is_named = isinstance(runs, Mapping) and listed_runs[0] is not runs  # a dict of runs, not a run as a dict
     system_names = tuple(names or ()) or (tuple(map(str, runs)) if is_named else ())
     stand_ins = system_names if len(system_names) == len(sources) else [f"run {k + 1}" for k in range(len(sources))]
     loaded = [
@@ -272,7 +272,7 @@ def sources_of(value: Any) -> list[Any]:
 
 def graders_of(value: Any) -> list[Any]:
     """List graders (sources of a model's grades): one source or several, or a dict of names to sources."""
-    if not isinstance(value, Mapping) or (value and listed(value)[0] is value):
+    if not isinstance(value, Mapping) or (value and listed(value)[0] is value):  # a dict of dicts is one source
         return [_grader(source, f"grader {number}") for number, source in enumerate(sources_of(value), 1)]
     named = {str(name): _grader(source, str(name)) for name, source in value.items()}
     return [
@@ -321,7 +321,7 @@ def by_judge(sources: Any) -> dict[str, str | Judgments]:
     sources : path, dict of dicts, data frame or Judgments, a list of them, or a dict of judges' names to them
     """
     source_list = listed(sources)
-    is_named = isinstance(sources, Mapping) and source_list[0] is not sources
+    is_named = isinstance(sources, Mapping) and source_list[0] is not sources  # a dict of dicts is one source
     names = list(map(str, sources)) if is_named else [f"judge {number}" for number in range(1, len(source_list) + 1)]
     named = (
         (os.fspath(source) if is_path(source) and not is_named else name, source)

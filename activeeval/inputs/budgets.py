@@ -167,6 +167,7 @@ def depth_that_pays(budget: float, rankings: Sequence[Rankings], least: int) -> 
     >>> depth_that_pays(3, lists, 1), depth_that_pays(3, lists, 3)
     ((2, 3.0), None)
     """
+    # bisection; the present depth (``highest``) costs too much, so that only smaller ones are tried
     lowest, highest = least, max(int(ranking.lengths.max(initial=0)) for ranking in rankings)
     best = None
     while lowest < highest:

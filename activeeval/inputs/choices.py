@@ -61,6 +61,7 @@ class Choices(PoolFields):
 
     def _check_engine(self) -> None:
         """Raise ChoiceError if the engine's name is followed by anything but scratch=DIR or trust-ids."""
+        # an address of Spark may itself hold commas, between its hosts
         _, *rest = self.engine_name.split(",") if isinstance(self.engine, str) else [""]
         if wrong := [part for part in rest if not self.engine.startswith("spark://") or "=" in part]:
             problem = f"`engine`: {wrong[0]!r} is none of scratch=DIR and trust-ids, which go behind a comma each"

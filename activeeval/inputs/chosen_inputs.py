@@ -76,7 +76,7 @@ def weighed_inputs(choices: Choices, inputs: Inputs, rng: np.random.Generator) -
     if choices.traffic is not None:
         inputs = inputs.with_traffic(read_traffic(choices.traffic).align(inputs.pool))
     elif choices.queries is not None:
-        inputs = of_log(inputs, choices.queries, 1.0 - (choices.train_share or 0.0))
+        inputs = of_log(inputs, choices.queries, share=1.0 - (choices.train_share or 0.0))  # others train the model
     return inputs if choices.index_update is None else inputs.updated_index(choices.index_update, rng)
 
 
@@ -115,14 +115,14 @@ def _check_agreement(inputs: Inputs, known: Ints) -> None:
 
 
 def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
-    """Load the inputs to evaluate and, if judgments train the model, those to train on."""
+    """Load the inputs to evaluate and, if judgments of other queries train the model, those to train on (else None)."""
     if choices.letor:
         return from_letor(choices.letor, choices.systems, choices.train_letor, choices.names), None
     evaluated = len(choices.systems)
     runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
     def put_together(qrels: Any) -> Inputs:
-        """Combine judgments, if any, and the runs into inputs."""
+        """Combine judgments, if any, and the runs into inputs; the first ``evaluated`` runs are the systems."""
         judgments = None if qrels is None else labels_of(qrels, machine_is_truth=choices.machine_is_truth)
         how: dict[str, Any] = {"ties": choices.ties, "unjudged": choices.unjudged, "names": choices.names}
         return from_tables(judgments, runs, evaluated=evaluated, **how)
@@ -141,7 +141,7 @@ def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = T
         kind = read_costs(kind)
     costs = _item_costs(kind, inputs)
     try:
-        inputs = inputs.with_costs(costs, 0.0)
+        inputs = inputs.with_costs(costs, overhead=0.0)
     except InputError as problem:
         raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}", field=problem.field) from None
     for name in choices.models:
@@ -257,5 +257,6 @@ def _probabilities(source: Any, pool: QueryPool) -> Floats:
     """Load grade probabilities of the pool's items, shape (n_items, n_grades), from a file, a frame or a function."""
     if not callable(source):
         return load_probabilities(source).align(pool)
-    nodes, _ = checked_nodes(pool, source(pool), None)
+    # the check adds an axis for the nodes of a query factor: there is a single one without a factor
+    nodes, _ = checked_nodes(pool, source(pool), node_weights=None)
     return np.asarray(nodes[0])

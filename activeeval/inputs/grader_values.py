@@ -131,6 +131,7 @@ def grader_model(
     GraderModel, ndarray of int64, ndarray of int64 or None
         The model, each item's code, and each training row's.
     """
+    # rows with ``items`` are items of the pool, whose values are in ``values`` already
     of_rows = np.empty(0) if rows is None or rows.items is not None else rows.features[:, 0]
     table = ValueTable.of(np.concatenate((values, of_rows)), _shares(values, rows, known, max_grade + 1))
     of_pool, of_training = table.codes[: values.size], None
@@ -159,6 +160,7 @@ def distrusted(inputs: Inputs, graders: Sequence[Grades], known: Ints, max_grade
         queries = inputs.pool.item_queries[of_name]
         if np.unique(queries).size < FEWEST_QUERIES:
             continue
+        # the table has the grade probabilities of each bin of values, and the bin of each item (`codes`)
         table = ValueTable.of(values, default_shares(max_grade + 1))
         expected = (table.probs @ np.arange(max_grade + 1.0))[table.codes[of_name]]
         if np.ptp(expected) == 0:

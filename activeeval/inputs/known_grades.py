@@ -85,8 +85,10 @@ def known_grades_of(
         If grades of an item differ under policy "refuse", one judge gives an item two grades, a grade is above
         `max_grade`, or a source grades no item of the pool.
     """
+    # by position of the item in the pool, then by judge: the grade, and where it stands (as a file with its line)
     by_item: dict[int, dict[str, int]] = {}
     places_of: dict[int, dict[str, str]] = {}
+    # ``places``: position of each item, by its query's index and its id
     places, queries = pool.item_positions(), {name: q for q, name in enumerate(pool.query_texts)}
     notes: list[Note | Caution] = []
     for source in sources:

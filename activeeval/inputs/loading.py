@@ -125,9 +125,9 @@ class Inputs:
         return self._onto(weighted, np.arange(weighted.n_items))
 
     def in_id_order(self) -> Inputs:
-        """Sort queries and items by their ids alone, so that results do not depend on the order of files."""
+        """Sort queries by id, and the items of each by a hash of theirs, so that the order of files does not matter."""
         rest, items = self.pool.subset(np.argsort(self.pool.query_ids, kind="stable"))
-        order = np.lexsort((pool_hashes(rest)[1], rest.item_queries))
+        order = np.lexsort((pool_hashes(rest)[1], rest.item_queries))  # [1]: a hash of each item's ids
         pool = rest.replace(item_ids=rest.item_texts[order], item_costs=rest.item_costs[order])
         return self._onto(pool, items[order])
 
@@ -280,7 +280,7 @@ def from_tables(
         grades = np.maximum(grades, 0)
     named = runs[:evaluated]
     names = checked_names(names, evaluated) or system_names([run.name for run in named], [run.source for run in named])
-    ignored: dict[int, list[str]] = {}
+    ignored: dict[int, list[str]] = {}  # runs by their number of queries outside the pool
     for name, n_missing, n_ignored in zip(names, tables.n_missing, tables.n_ignored, strict=False):
         if n_missing:
             notes.append(Note("missing queries", {"n": n_missing, "of": tables.pool.n_queries, "name": name}))

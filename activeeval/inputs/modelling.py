@@ -137,6 +137,7 @@ class GradeBeliefs:
         from activeeval.core.planning import HeldOut
 
         factor = QueryFactor.fit(out_of_fold, grades, queries)
+        # the factor averaged out, over its quadrature nodes
         marginal = np.tensordot(factor.node_weights, factor.node_probs(out_of_fold), 1)
         return replace(self, factor=factor, held_out=HeldOut(probs=marginal, grades=grades, queries=queries))
 
@@ -153,7 +154,7 @@ class GradeBeliefs:
         return {"grade_probs": probs, "factor": factor, "extra_probs": extra, "refit": refit}
 
     def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
-        """List (name, probabilities, quadrature weights or None), with the query factor (if any) and without."""
+        """List (name, probabilities, node weights or None): with the query factor (axis 0: its nodes) and without."""
         plain = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
         if self.factor is None:
             return [("without factor", plain, None)]
@@ -306,7 +307,7 @@ def _learned(inputs: Inputs, rows: TrainingRows, model: Any, rng: np.random.Gene
 
 
 def _of_fold(model: Any) -> Any:
-    """Return the model that is cross-fitted for the query factor: for a forest, one with half the trees.
+    """Return the model that is cross-fitted for the query factor: for a forest, half the trees, to save time.
 
     The factor is the same up to the variation between seeds: with 100, 50 and 30 trees sigma was 1.38, 1.38 and 1.37
     on MQ2008 (± .06 between seeds), .81, .77 and .80 on Robust 2003 (± .11), the log-loss .6185, .6210, .6295 and

@@ -239,7 +239,7 @@ def prepare(
         If a file or a number is wrong.
     """
     choices.check(use_labels=use_labels)
-    *streams, _, seed = np.random.SeedSequence(choices.seed).spawn(4)
+    *streams, _, seed = np.random.SeedSequence(choices.seed).spawn(4)  # the third is not used: see `_OF_MODELS`
     split_rng, update_rng = map(np.random.default_rng, streams)
     progress("reading the files")
     graders = read_graders(choices.graders)

@@ -154,7 +154,7 @@ def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
     >>> system_names(["", ""], ["AdaRank/Fold1.score.gz", "ListNet/Fold1.score.gz"])
     ('AdaRank', 'ListNet')
     """
-    files = [located(unpacked_name(path)) for path in paths]
+    files = [located(unpacked_name(path)) for path in paths]  # file, and the part of it after a "#"
     places = [Path(f"{file}#{part.replace('/', ':')}" if part else file) for file, part in files]
     deepest = max((len(place.parts) for place in places), default=0)
     folders = ([place.parts[-k] if len(place.parts) >= k else "" for place in places] for k in range(2, deepest + 1))
