@@ -189,8 +189,8 @@ class LazyCommands(MutableMapping[str, click.Command]):
 
     def __init__(self) -> None:
         """Start without commands."""
-        self._commands: dict[str, click.Command | str] = {}
-        self.lines: dict[str, str] = {}
+        self._commands: dict[str, click.Command | str] = {}  # by name: the command, or its location until first used
+        self.lines: dict[str, str] = {}  # by name: the text in the list of commands
 
     def place(self, name: str, home: str, line: str) -> None:
         """Register a command by its location, ``module:function``, and its line in the list of commands."""
@@ -231,7 +231,7 @@ class GroupedCommands(GroupedHelp, click.Group):
         """Start without commands."""
         super().__init__(*args, **kwargs)
         self.commands = LazyCommands()
-        self.sections: dict[str, list[str]] = {}
+        self.sections: dict[str, list[str]] = {}  # titles, and the names of their commands
 
     def add_late(self, title: str, **homes: tuple[str, str]) -> None:
         """Register commands, listed under a title, for import on first access.

@@ -118,7 +118,7 @@ def _named(context: click.Context, _: click.Parameter, value: str | None) -> Non
             raise click.UsageError(f"--columns: {problem}, expected as query=qid,document=pid,grade=label")
         names[role.strip()] = column.strip()
     context.with_resource(reading(names))
-    context.meta[CHECK] = check_columns_met
+    context.meta[CHECK] = check_columns_met  # called before results are printed: all columns must have occurred
 
 
 columns_option = click.option(

@@ -226,7 +226,9 @@ def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
 def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: str = "") -> None:
     """Print the progress of judging and the agreement of judges on stderr.
 
-    `policy` names how grades of differing judges are combined; ``at_end`` ends the line on unjudged items.
+    ``progress`` has the numbers of judged, waiting and unjudgeable items; ``agreement`` those of items with several
+    judges and of those with equal grades. `policy` names how grades of differing judges are combined; ``at_end`` ends
+    the line on unjudged items.
     """
     if n := agreement.several:
         shared = f"{counted(n, 'item')} {agreeing(n, 'was', 'were')} judged by several judges"
