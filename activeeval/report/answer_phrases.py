@@ -54,7 +54,8 @@ def _share(share: float) -> str:
 def next_step(finding: Answer) -> str:
     """Format how many more judgments should decide an undecided difference, as far as known.
 
-    The text is "" if the verdict is not "undecided".
+    The text is "" if the verdict is not "undecided". ``finding.needed`` has a number of further queries, or a budget
+    with its range and its chance to decide; a budget of 0 means that judging what is drawn already should decide.
     """
     needed = finding.needed
     if needed is None or finding.verdict != "undecided":
@@ -70,6 +71,7 @@ def next_step(finding: Answer) -> str:
         wait = agreeing(needed.waiting, "waits", "wait")
         return f"; judging the {counted(needed.waiting, 'item')} that {wait} should decide"
     budget, low, high = (None if end is None else math.ceil(end) for end in (needed.budget, needed.low, needed.high))
+    # the unit is a plural in s, as "judgments"
     more = f"about {counted(budget or 0, f'more {needed.unit[:-1]}', f'more {needed.unit}')}"
     interval = "" if low is None or high is None else f" ({low:,} to {high:,})"
     odds = "" if needed.chance is None else f", {_times_in_ten(needed.chance)}"

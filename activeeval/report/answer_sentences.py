@@ -127,7 +127,8 @@ def _other(finding: Answer) -> str:
         exact = number(other.value, _places(finding), signed=True) if other.value else "0"
         return f"; {about} it is exactly {exact}"
     verdict = "open" if other.verdict == "undecided" else other.verdict
-    return f"; {about} this is {verdict}: {_parts(other, None)[1]}{next_step(other)}"
+    _, between = _parts(other, None)
+    return f"; {about} this is {verdict}: {between}{next_step(other)}"
 
 
 def figures(finding: Answer, places: int | None = None) -> str:

@@ -192,6 +192,7 @@ def _most_precise(errors: Sequence[tuple[str, float, float]]) -> list[str]:
 
     These are "passive" (random queries) and the methods with the least error at their largest budget.
     """
+    # sorted by budget, so that the largest one of each method is kept
     last = {method: (budget, error) for method, budget, error in sorted(errors, key=lambda point: point[1])}
     ranked = sorted(last, key=lambda method: (method != "passive", -last[method][0], last[method][1]))
     return [method for method in dict.fromkeys(method for method, *_ in errors) if method in ranked[:_MOST_LINES]]

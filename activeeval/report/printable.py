@@ -38,7 +38,7 @@ class PrintableResult:
 
     @abstractmethod
     def rows(self) -> list[dict[str, Cell]]:
-        """Return all fields, as ``-o jsonl`` of the command line prints them."""
+        """List the rows, each a dict of all its fields, as ``-o jsonl`` of the command line prints them."""
 
     @property
     def frame_kind(self) -> str:

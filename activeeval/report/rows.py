@@ -42,12 +42,13 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
     ``sampling_prob`` is q for draws with replacement, else the inclusion probability π at the budget. ``mean`` and
     ``variance`` are those of the query's value by the grade model; NaN without one. ``cost`` is that of judging the
     whole query, ``expected_cost`` its mean cost per draw or at the budget, both in mean items (cost of an average
-    item).
+    item). ``n_items`` counts the places (items in judging order) that can be judged: those with a positive rate.
     """
     from activeeval.core.design import WHOLE  # imported late, as score tables do not need designs
 
     order, n = design.order, design.order.n_queries
     pi, _ = design.inclusion_probs
+    # without `beliefs` (the grade model) there are no moments (mean and variance of a query's value)
     moments = None if design.beliefs is None else WHOLE.moments(design.target, design.beliefs)
     open_costs = np.where(order.place_rates > 0, order.costs, 0.0)
     whole = np.bincount(order.place_queries, open_costs, minlength=n) + order.overheads
