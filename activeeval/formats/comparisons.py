@@ -49,7 +49,7 @@ def comparisons_of(sheet: Sheet) -> list[Comparison]:
     """
     queries = sheet.texts(sheet.column("query", QUERY)).tolist()
     preferred, other = (sheet.texts(sheet.column("document", [name])).tolist() for name in _FIELDS)
-    ties = (pair_answers(sheet, is_asked=False) == 0).tolist()
+    ties = (pair_answers(sheet, is_asked=False) == 0).tolist()  # 1: the first document is preferred
     judges = sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows
     for row, (better, worse) in enumerate(zip(preferred, other, strict=True)):
         if better == worse:

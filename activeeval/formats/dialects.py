@@ -121,7 +121,10 @@ def is_ai_name(name: str) -> bool:
 
 
 def _is_quepid_machine(at: Lookup) -> bool:
-    """Check for a user of Quepid without an address (null, not missing) or with the name of a model."""
+    """Check for a user of Quepid without an address (null, not missing) or with the name of a model.
+
+    ``at`` looks up a path of the dialect, seen from one rating.
+    """
     has_address = at("query_doc_pairs.judgements").get("user_email", "unknown")
     return not has_address or is_ai_name(str(at("query_doc_pairs.judgements.user_name") or ""))
 

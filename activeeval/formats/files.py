@@ -164,7 +164,7 @@ def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:
     check_lengths(path, data, spans)
     room = np.empty(int((spans[:, 1] - spans[:, 0]).sum()), dtype=np.uint8)
     offsets = np.zeros(len(spans) + 1, dtype=np.int64)
-    texts.append_spans(data, np.ascontiguousarray(spans), room, offsets, 0)
+    texts.append_spans(data, np.ascontiguousarray(spans), room, offsets, 0)  # fills both, from text 0 on
     return Texts(room, offsets)
 
 

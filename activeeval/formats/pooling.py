@@ -180,6 +180,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
     _check_arguments(qrels, len(runs), evaluated, ties)
     tables: list[Qrels | Run] = [*([] if qrels is None else [qrels]), *runs]
     n_defining = evaluated + (qrels is not None)
+    # of each table: its distinct queries, and the index into them of each run of rows with one query
     distinct = [distinct_runs(table.query_ids) for table in tables]
     naming = distinct[:1] if qrels is not None else distinct[:evaluated]
     query_ids = list(dict.fromkeys(name for names, _ in naming for name in names))
@@ -234,6 +235,7 @@ def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) 
     """
     listed = names.tolist()
     owners = np.array([index.get(name, -1) for name in listed], dtype=np.int64)[codes]
+    # rows by query, those of other queries first (None: the rows are in this order), and where each query begins
     order, offsets = segments_of_runs(owners, table.query_ids.repeats, len(index))
     if order is None and offsets[0] == 0:
         return _TableRows(slice(None), offsets, table.doc_ids.plain(), listed)
@@ -269,6 +271,7 @@ def _with_new(
 
     Return the new offsets and ids, the new position of each old item, and the item of each row of the table.
     """
+    # the rows of the first table, unless it names an item twice, are the items as they stand
     if not item_ids.size and first_repeated(part.offsets, part.doc_ids) is None:
         return part.offsets, part.doc_ids, row_items[:0], new
     owners = np.repeat(np.arange(offsets.size - 1), np.diff(part.offsets))[new]
@@ -314,7 +317,7 @@ def _check_shared(
 
 def _marked(places: Ints, size: int) -> NDArray[np.bool_]:
     """Convert positions to a boolean mask of `size` elements; negative positions are ignored."""
-    marked = np.zeros(size + 1, dtype=np.bool_)
+    marked = np.zeros(size + 1, dtype=np.bool_)  # −1 marks the last element, which is cut off
     marked[places] = True
     return marked[:-1]
 

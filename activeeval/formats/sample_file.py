@@ -69,10 +69,11 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     lists = lists_of(design)
     arrays: dict[str, NDArray[Any]] = {
         "format": np.array([FORMAT]),
-        "words": np.array([design.name, *(str(target.measure) for target in design.targets)]),
-        "shown": np.array([target.name for target in design.targets]),
+        "words": np.array([design.name, *(str(target.measure) for target in design.targets)]),  # method, measures
+        "shown": np.array([target.name for target in design.targets]),  # measures as they are displayed
         "targets": np.array([_places(target, lists) for target in design.targets], dtype=np.int64),
         "key": np.array([campaign.key], dtype=np.uint64),
+        # the budget, 1 if it is met on average (else 0), and the budget before any top-up
         "budget": np.array([design.budget, design.expected, design.planned], dtype=np.float64),
         "blocks": np.array(design.blocks),
         "scale": np.array([scale]),
@@ -231,6 +232,7 @@ def _design(arrays: Arrays) -> Design:
     budget, expected, planned = arrays["budget"].tolist()
     design = Design(
         name=name,
+        # grades among the arrays: the sample reuses labels of earlier ones
         scheme=(CarriedScheme if GRADES in arrays else method.scheme).of_arrays(arrays, pool.n_queries),
         stage=method.stage,
         order=order,

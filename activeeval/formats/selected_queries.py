@@ -18,8 +18,9 @@ _SUMS = ("base", "settled_squares", "open_squares", "open_share", "squares")
 def gathered_arrays(design: Design) -> dict[str, NDArray[Any]]:
     """Convert a design's sums over the larger pool, from which its queries were selected, to arrays by name.
 
-    ``horizon`` is the sampling level up to which the selection is complete; curves are the variance that the design
-    plans, and would plan if all grades were equally likely ("blind"). An empty dict without a larger pool.
+    ``horizon`` is the sampling level up to which the selection is complete; counts are of all queries, and of those
+    whose value an unknown label can change; curves are the variance that the design plans, and would plan if all
+    grades were equally likely ("blind"). An empty dict without a larger pool.
     """
     gathered = design.order.larger_pool
     if gathered is None:

@@ -72,7 +72,7 @@ def of_subtopics(
         expected = "expected rows of query, subtopic, document and grade, which alpha_nDCG and ERR_IA need"
         raise FormatError(source, None, f"the subtopic is {shown(names[0])} in every row, {expected}")
     places = first_places(distinct_texts(queries)[1], docs)
-    cells = places * names.size + numbers
+    cells = places * names.size + numbers  # a number for each document (its first row) with each subtopic
     _, firsts = np.unique(cells, return_index=True)
     if firsts.size < cells.size:
         again = int(np.setdiff1d(np.arange(cells.size), firsts)[0])

@@ -145,6 +145,7 @@ def _replies_of(response: Any, pair: RequestedPair, line: int) -> Iterator[_Repl
     for k, choice in enumerate(choices):
         text = _content(choice)
         value, shares = _graded(text, choice)
+        # the tokens are those of the whole response: its first reply has them
         yield _Reply(pair, value, shares, tokens if k == 0 else (0, 0), model, text, line, is_answer=True)
 
 
@@ -175,7 +176,7 @@ def _content(choice: Any) -> str:
 
 
 def _as_columns(replies: Sequence[_Reply], source: str) -> Replies:
-    """Collect replies into columns."""
+    """Collect replies into columns; with token probabilities, a reply's value is the expected grade."""
     values = np.array([reply.value for reply in replies], dtype=np.float64)
     probs = _distributions(values, [reply.shares for reply in replies])
     if probs is not None:

@@ -242,6 +242,7 @@ class Grades:
         >>> Grades.read(graded).beliefs(pool, max_grade=1).round(2).tolist()
         [[0.77, 0.23], [0.53, 0.47], [0.65, 0.35]]
         """
+        # the table has the grade probabilities of each bin of values, and the bin of each item (`codes`)
         table = ValueTable.of(self.on(pool).values, default_shares(max_grade + 1))
         return np.asarray(table.probs[table.codes])
 
@@ -251,7 +252,10 @@ class Grades:
         return self._aligned(pool, positions, np.flatnonzero(positions >= 0))
 
     def _aligned(self, pool: QueryPool, positions: Ints, in_pool: Ints) -> Floats:
-        """Copy the values of rows `in_pool` to their positions in the pool, NaN elsewhere."""
+        """Copy the values of rows `in_pool` to their positions in the pool, NaN elsewhere; shape (n_items,).
+
+        ``positions`` (n,) are the items of all rows, −1 outside the pool.
+        """
         values = np.full(pool.n_items, np.nan)
         values[positions[in_pool]] = self.values[in_pool]
         return values

@@ -144,7 +144,10 @@ def fast_replies(path: PathLike, first: Sheet) -> Replies | None:
 
 
 def _columns(first: Sheet) -> tuple[str, str, str] | None:
-    """Find the columns of queries, documents and values; None unless the table is a plain one."""
+    """Find the columns of queries, documents and values in the first rows; None unless the table is a plain one.
+
+    A plain table has one column of values, no probabilities, and only columns that `_Table` supports.
+    """
     columns = set(first.columns)
     values = [name for name in (*GRADE, *SCORE) if name in columns]
     query = next((name for name in QUERY if name in columns), None)

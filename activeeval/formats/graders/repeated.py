@@ -24,6 +24,7 @@ def merge_repeated(replies: Replies) -> Replies:
     FormatError
         If two replies that are not samples differ; names both lines.
     """
+    # of each row, the first row with the same query and document
     first = first_places(distinct_texts(replies.query_ids)[1], replies.doc_ids)
     rows = np.flatnonzero(first == np.arange(first.size))
     if rows.size == first.size:

@@ -17,6 +17,7 @@ from activeeval.formats.tables.sheets import Sheet
 _QUERY_ID = ("qid", "query_id", "q_id")
 _DOC_ID = ("docid", "doc_id", "docno", "pid", "passage_id")
 _UNREAD = 0
+"""Value of ``result_status`` that marks a reply without a grade."""
 
 
 def umbrela_replies(sheet: Sheet, queries: TextsOfIds | None = None, documents: TextsOfIds | None = None) -> Replies:
@@ -56,7 +57,7 @@ def _words(sheet: Sheet, names: tuple[str, ...], rows: list[int]) -> list[str] |
 def _is_unread(sheet: Sheet) -> Bools:
     """Mark rows whose reply contains no grade, shape (n_rows,)."""
     if "result_status" in sheet.columns:
-        return np.asarray(sheet.wholes("result_status", _UNREAD) == _UNREAD)
+        return np.asarray(sheet.wholes("result_status", empty=_UNREAD) == _UNREAD)
     replies = sheet.words("prediction")
     return np.array([not any(letter.isdigit() for letter in reply) for reply in replies], dtype=np.bool_)
 

@@ -107,6 +107,7 @@ def _of_ratings(ratings: Sequence[Rating], source: str, kind: str) -> Judgments:
         at = f"document {shown(ratings[row].doc_id)} of query {shown(ratings[row].query)}"
         raise FormatError(source, None, f"the rating of {at} {problem}")
 
+    # indices into the gains that occur, and these gains; None if all ratings are whole numbers
     coded = coded_gains(np.array([rating.value for rating in ratings], dtype=np.float64), fail)
     values = [_whole(rating.value, source) for rating in ratings] if coded is None else coded[0].tolist()
     rows = [
@@ -114,7 +115,7 @@ def _of_ratings(ratings: Sequence[Rating], source: str, kind: str) -> Judgments:
             rating.query,
             rating.doc_id,
             Judge(rating.judge, "machine" if rating.is_machine else kind),
-            "cannot" if rating.value != rating.value else "grade",
+            "cannot" if rating.value != rating.value else "grade",  # NaN differs from itself
             value,
             reason=rating.explanation,
             seconds=None if rating.seconds != rating.seconds else rating.seconds,

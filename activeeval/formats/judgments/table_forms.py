@@ -275,7 +275,10 @@ class _Log:
     """The columns of a campaign's log."""
 
     def __init__(self, sheet: Sheet, kind: str) -> None:
-        """Read the columns; ``kind`` ("person" or "machine") is that of judges whose kind the log does not state."""
+        """Read the columns; ``kind`` ("person" or "machine") is that of judges whose kind the log does not state.
+
+        Rows are events. ``_replaced`` has the numbers of events that later ones supersede, ``_bodies`` further fields.
+        """
         self._sheet = sheet
         self._kinds, self._reasons = sheet.words("kind"), sheet.words("reason")
         self._queries, self._docs = sheet.words("query_id"), sheet.words("doc_id")
@@ -330,6 +333,7 @@ class _Log:
 
     def _comparisons(self) -> Iterator[tuple[int, Judgment]]:
         """Yield the valid comparisons as ``(row, judgment)``, without those of queries that were retracted later."""
+        # rows by unit (a query) and judge; a query that is only reopened keeps them, "undone" takes back the last
         valid: dict[tuple[int, Judge], list[int]] = {}
         for row in self._rows("preferred", "retracted"):
             unit, judge, action = int(self._units[row]), self._judges[row], self._bodies[row].get("what")

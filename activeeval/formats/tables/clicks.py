@@ -128,7 +128,7 @@ def pooled_clicks(logs: Sequence[ClickLog]) -> ClickLog:
     positions, impressions, clicks = (
         np.concatenate([getattr(log, name) for log in logs]) for name in ("positions", "impressions", "clicks")
     )
-    documents = first_places(distinct_texts(queries)[1], docs)
+    documents = first_places(distinct_texts(queries)[1], docs)  # the first row of each row's query and document
     _, rows, pooled_rows = np.unique(np.stack((documents, positions)), axis=1, return_index=True, return_inverse=True)
     shown_there, clicked = (np.zeros(rows.size, dtype=np.int64) for _ in range(2))
     np.add.at(shown_there, pooled_rows.ravel(), impressions)
@@ -166,7 +166,7 @@ def _first_excess(impressions: Ints, clicks: Ints) -> int:
 
 def _first_repeated(query_ids: Texts, doc_ids: Texts, positions: Ints) -> tuple[int, int] | None:
     """Find the two rows of the first repeated query, document and position; None if there is none."""
-    documents = first_places(distinct_texts(query_ids)[1], doc_ids)
+    documents = first_places(distinct_texts(query_ids)[1], doc_ids)  # the first row of each row's query and document
     order = np.lexsort((positions, documents))  # stable: equal rows keep their order
     is_same = (np.diff(documents[order]) == 0) & (np.diff(positions[order]) == 0)
     if not is_same.any():

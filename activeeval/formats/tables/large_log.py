@@ -74,7 +74,11 @@ def _chosen(header: list[str], names: Mapping[str, tuple[str, ...]]) -> dict[str
 
 
 def _counted(distinct: pl.DataFrame) -> pl.DataFrame | None:
-    """Convert distinct lines to spellings with counts; None if any line is not simple."""
+    """Convert distinct lines to spellings with counts; None if any line is not simple.
+
+    ``distinct`` has the texts of the columns query, segment and count, as far as they exist, and in ``lines`` the
+    number of equal lines.
+    """
     texts = [name for name in ("query", "segment") if name in distinct.columns]
     cleaned = {name: _cleaned(distinct[name]) for name in texts}
     if any(column is None for column in cleaned.values()):

@@ -74,7 +74,10 @@ class Sheet:
         raise FormatError(self.source, line, problem, field=field)
 
     def only_column(self, what: str, names: Sequence[str]) -> str:
-        """Find the only one of `names` that is a column; raise FormatError if several are, or none."""
+        """Find the only one of `names` that is a column; raise FormatError if several are, or none.
+
+        ``what`` is what the column holds, for the message.
+        """
         present = [name for name in names if name in self.columns]
         if len(present) > 1:
             line, listed = 1 if self.lines is not None else None, " and ".join(present)

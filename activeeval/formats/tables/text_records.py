@@ -17,13 +17,19 @@ MOST_COLUMNS = 1 << 16
 
 
 def unquoted_records(stream: Iterable[str], n_before: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield line numbers and cells of tab-separated lines, with quotation marks as ordinary characters."""
+    """Yield line numbers and cells of tab-separated lines, with quotation marks as ordinary characters.
+
+    ``n_before`` is the number of lines of the file before the stream.
+    """
     for line, text in enumerate(stream, start=1 + n_before):
         yield line, text.rstrip("\r\n").split("\t")
 
 
 def quoted_records(name: str, stream: Iterable[str], separator: str, n_before: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each record's first line and its cells, with quoted cells unquoted."""
+    """Yield the number of each record's first line and its cells, with quoted cells unquoted.
+
+    ``name`` is the file in messages, ``n_before`` the number of its lines before the stream.
+    """
     csv.field_size_limit(_LONGEST_CELL)  # by default a text above 128 KB raises an error
     reader = csv.reader(stream, delimiter=separator, strict=True)
     while True:

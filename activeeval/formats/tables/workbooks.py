@@ -135,7 +135,7 @@ def _write_guidelines(page: Worksheet, guide: GradeGuide) -> tuple[int, int]:
 
 
 def _add_choices(sheet: Worksheet, column: int, source: str, guide: GradeGuide) -> None:
-    """Add a drop-down list of grades to each row."""
+    """Add a drop-down list of grades to each row of a ``column``, from 1; ``source`` are the cells with the grades."""
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
 

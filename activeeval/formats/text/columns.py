@@ -75,6 +75,7 @@ class Columns:
         """Collect, by row, the texts of the k-th number column that are not 0 but below the smallest normal float."""
         if self.tiny is None or not self.tiny.size:
             return {}
+        # their places count through all columns, of ``room`` rows each
         rows = self.tiny[self.tiny[:, 0] // self.room == k]
         view = self.data.data
         return {place % self.room: view[start:stop].tobytes().decode("ascii") for place, start, stop in rows.tolist()}
@@ -200,6 +201,7 @@ def _read(
 ) -> tuple[int, int, Ints]:
     """Fill the columns in blocks that fit the cache; return the number of rows, of longer rows, and tiny numbers.
 
+    ``kinds`` has a letter for each column of the file, as `read_columns` explains, ``expected`` their names.
     ``state`` of the kernel: byte position, number of rows, of numbers for `fill_exactly` in this block, first row of
     the block, number of rows with more columns than expected.
     """
@@ -223,7 +225,10 @@ def _read(
 
 
 def _complain(path: str, data: Bytes, code: int, place: int, kinds: str, expected: str) -> NoReturn:
-    """Raise FormatError about the line at which a kernel stopped."""
+    """Raise FormatError about the line at which a kernel stopped, for the reason ``code``, at the byte ``place``.
+
+    ``kinds`` has a letter for each column, ``expected`` their names.
+    """
     number = line_of(data, min(place, data.size - 1))
     if code == columns_text.BAD_NUMBER:
         problem = f"{token_at(data, place)} is not a finite number, expected: {expected}"

@@ -78,7 +78,15 @@ class LetorData:
 
 @dataclass(slots=True)
 class _File:
-    """Rows of one file while it is read; spans are byte positions in its data."""
+    """Rows of one file while it is read; spans (start, stop) are byte positions in its data.
+
+    Attributes
+    ----------
+    queries : ndarray of int64, shape (n_queries, 3)
+        First row of each query, and the span of its id.
+    documents : ndarray of int64, shape (n_rows, 2)
+        Span of each document's id; −1 without one.
+    """
 
     path: str
     data: Bytes
@@ -227,7 +235,7 @@ def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: b
 
 
 def _complain(path: str, data: Bytes, code: int, place: int) -> NoReturn:
-    """Raise FormatError about the token at which a kernel stopped."""
+    """Raise FormatError about the token, at the byte ``place``, at which a kernel stopped for the reason ``code``."""
     token = token_at(data, place)
     if code == letor_text.BAD_GRADE:
         problem = f"the grade {token} is not a whole number from 0 on, expected {_LINE}"
@@ -249,6 +257,7 @@ def _queries(parts: list[_File], n_rows: int) -> tuple[Texts, Ints]:
     seen: dict[str, tuple[_File, int]] = {}
     row = 0
     for part in parts:
+        # ``queries`` has the first row of each query in its file, and the first byte and the end of its id
         texts = span_texts(part.path, part.data, part.queries[:, 1:]).tolist()
         for name, (first, place, _) in zip(texts, part.queries.tolist(), strict=True):
             if names and names[-1] == name:

@@ -68,6 +68,7 @@ def _add_line(line: str, grades: Grades) -> bool:
     if not words or words[0].startswith("#"):
         return True
     if len(words) > 1 and words[1].startswith("qid:"):
+        # a negative grade becomes no number: LETOR allows none, and the compiled reader reports it
         match = _DOCUMENT.search(line)
         pair, grade = (words[1][4:], match[1] if match else ""), words[0].replace("-", "?")
     else:

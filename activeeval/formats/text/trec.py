@@ -142,10 +142,11 @@ def _read_three_columns(path: PathLike, *, is_of_scores: bool) -> Run:
     owners, values = distinct_texts(query_ids)[1], columns.floats(0)
     if is_of_scores or (values != np.floor(values)).any():
         note = read_as(columns.path, "a run: query, document, score")
-        return Run(query_ids, doc_ids, values.copy(), places_within(owners), "", columns.path, (note,))
+        ranks = places_within(owners)  # positions of the rows in their queries
+        return Run(query_ids, doc_ids, values.copy(), ranks, source=columns.path, notes=(note,))
     ranks = columns.wholes(0, "rank")
     order = np.lexsort((ranks, owners))
-    begins = np.r_[True, np.diff(owners[order]) != 0]
+    begins = np.r_[True, np.diff(owners[order]) != 0]  # first rank of each query
     is_rank = np.where(begins, np.isin(ranks[order], (0, 1)), np.r_[True, np.diff(ranks[order]) > 0])
     falls = np.diff(ranks)[np.diff(owners) == 0] < 0
     is_rank &= not (falls.size and falls.all())  # whole scores, best first
@@ -156,7 +157,7 @@ def _read_three_columns(path: PathLike, *, is_of_scores: bool) -> Run:
         )
         columns.fail(row, f"{ranks[row]} is no rank of query {shown(query_ids[row])}, {expected}")
     note = read_as(columns.path, "a run of MS MARCO: query, document, rank")
-    return Run(query_ids, doc_ids, -ranks.astype(np.float64), ranks, "", columns.path, (note,))
+    return Run(query_ids, doc_ids, -ranks.astype(np.float64), ranks, source=columns.path, notes=(note,))
 
 
 def order_notes(
@@ -169,10 +170,9 @@ def order_notes(
     tiny : mapping of int to str
         By row, the texts of scores that are not 0 but below the smallest normal float.
     """
-    collapsed = _vast_score_notes(source, query_ids, scores)
     return (
         *_order_notes(source, query_ids, scores, ranks),
-        *collapsed,
+        *_vast_score_notes(source, query_ids, scores),
         *_tiny_score_notes(source, query_ids, scores, tiny),
     )
 
@@ -209,6 +209,7 @@ def _order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> 
     follows = follows_its_query(query_ids)[1:]
     # the first rows nearly always settle that the order is normal
     for rows in (slice(_A_FEW), slice(None)):
+        # 1 where the score rises with the rank, −1 where it falls; 0 between queries and for equal ones
         steps = np.sign(np.diff(ranks[rows])) * np.sign(np.diff(scores[rows])) * follows[: ranks[rows].size - 1]
         if (steps < 0).any():
             return ()
