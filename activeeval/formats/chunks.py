@@ -64,7 +64,10 @@ def ruled_judgments(judgments: Judgments) -> Judgments:
 
 
 def _best_rows(keys: Sequence[Hashable], values: Floats | Ints) -> Ints:
-    """Find the row with the largest value of each key, of equal values the first; in the order of the rows."""
+    """Find the row with the largest value of each key, of equal values the first; in the order of the rows.
+
+    ``keys`` and ``values`` have an entry for each row.
+    """
     best: dict[Hashable, int] = {}
     for row in np.argsort(-values, kind="stable").tolist():
         best.setdefault(keys[row], row)

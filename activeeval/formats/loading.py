@@ -246,7 +246,7 @@ def source_sheet(source: Any, what: str, value_name: str) -> Sheet:
 
 
 def _file_sheet(path: PathLike, value_name: str) -> Sheet:
-    """Read a table, or JSON, with this library's names of columns."""
+    """Read a table, or JSON, with this library's names of columns; the values of JSON are the column ``value_name``."""
     kind = kind_of(path)
     if kind == JSON:
         value = read_json(path)

@@ -61,28 +61,28 @@ def unpacked_stream(path: PathLike, raw: IO[bytes], packing: str) -> IO[bytes]:
 
 
 def _gzip(_: PathLike, raw: IO[bytes]) -> Any:
-    """Unpack gzip."""
+    """Open the bytes ``raw``, packed by gzip, as a stream of their content."""
     import gzip
 
     return gzip.GzipFile(fileobj=raw)
 
 
 def _bzip2(_: PathLike, raw: IO[bytes]) -> Any:
-    """Unpack bzip2."""
+    """Open the bytes ``raw``, packed by bzip2, as a stream of their content."""
     import bz2
 
     return bz2.BZ2File(raw)
 
 
 def _xz(_: PathLike, raw: IO[bytes]) -> Any:
-    """Unpack xz."""
+    """Open the bytes ``raw``, packed by xz, as a stream of their content."""
     import lzma
 
     return lzma.LZMAFile(raw)
 
 
 def _zstd(path: PathLike, raw: IO[bytes]) -> Any:
-    """Unpack Zstandard."""
+    """Open the bytes ``raw``, packed by Zstandard, as a stream; raise FormatError about ``path`` without zstandard."""
     try:
         import zstandard
     except ImportError:

@@ -355,11 +355,14 @@ def _model_arrays(beliefs: GradeProbs) -> dict[str, NDArray[Any]]:
 
 
 def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> GradeProbs | None:
-    """Restore the grade probabilities of a design, None if it has none."""
+    """Restore the grade probabilities of a design from the arrays of `_model_arrays`, None if it has none.
+
+    ``known`` (n_items,) has known grades, −1 if unknown.
+    """
     if "grade_probs" not in arrays:
         return None
-    extra = list(arrays.get("further_probs", ()))
-    refit = ValueRefit.of if "refit" in arrays else None
+    extra = list(arrays.get("further_probs", ()))  # of further models, by which estimates are adjusted
+    refit = ValueRefit.of if "refit" in arrays else None  # the predictions are refitted to labels, as for graders
     if "factor" in arrays:
         factor = QueryFactor(*arrays["factor"].tolist())
         return GradeProbs.of(pool, arrays["grade_probs"], factor=factor, known=known, extra_probs=extra, refit=refit)

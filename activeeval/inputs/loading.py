@@ -134,7 +134,7 @@ class Inputs:
     def updated_index(self, fraction: float, rng: np.random.Generator) -> Inputs:
         """Compare the first ranking with itself after a simulated index update that removes a share of its items.
 
-        InputError is raised if the share (`fraction`) is not between 0 and 1.
+        `rng` chooses the items. InputError is raised if the share (`fraction`) is not between 0 and 1.
         """
         if not 0 < fraction < 1:
             raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
@@ -162,7 +162,7 @@ class Inputs:
         return self._onto(*self.pool.subset(which))
 
     def held_out(self, fraction: float, rng: np.random.Generator) -> Inputs:
-        """Move a random `fraction` of the queries to the training rows.
+        """Move a `fraction` of the queries, which `rng` chooses, to the training rows.
 
         Raise InputError if no query is left on either side.
         """
@@ -178,7 +178,10 @@ class Inputs:
         return replace(self.of_queries(np.flatnonzero(~is_training)), training=training)
 
     def trained_on(self, judged: Inputs) -> Inputs:
-        """Train on other inputs of the same runs, and remove their queries here; raise InputError if none is left."""
+        """Train on inputs of the same runs with labels, `judged`, and remove their queries here.
+
+        Raise InputError if no query is left.
+        """
         evaluated = np.flatnonzero(~np.isin(self.pool.query_ids, judged.pool.query_ids))
         if not evaluated.size:
             raise InputError("every query of the pool is among those to train on: none is left to evaluate")

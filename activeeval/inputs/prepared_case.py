@@ -147,7 +147,7 @@ class PreparedCase:
         """Design a sample of targets with a method, the grade model and the known grades.
 
         ``budget`` is in mean items: judging an item of mean cost costs 1. Methods that draw with replacement ignore
-        known grades. ``expected`` meets the budget on average, not at most.
+        known grades. ``expected`` meets the budget on average, not at most; a ``defensive_share`` ignores the model.
 
         Parameters
         ----------

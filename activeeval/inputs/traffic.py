@@ -44,6 +44,7 @@ def of_log(inputs: Inputs, source: Any, share: float = 1.0) -> Inputs:
     drawn = drawn_queries_of(source)
     probs, draw = drawn.align(inputs.pool)
     weighted = inputs.with_traffic(probs, draw if share == 1.0 else draw.thinned(share))
+    # with a share, queries are missing on purpose: no note on them
     return weighted if share < 1.0 else replace(weighted, notes=(*weighted.notes, *left_out(drawn, inputs.pool)))
 
 

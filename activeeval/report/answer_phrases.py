@@ -56,6 +56,7 @@ def next_step(finding: Answer) -> str:
 
     The text is "" if the verdict is not "undecided". ``finding.needed`` has a number of further queries, or a budget
     with its range and its chance to decide; a budget of 0 means that judging what is drawn already should decide.
+    Without ``can_grow`` the present sample takes no further budget.
     """
     needed = finding.needed
     if needed is None or finding.verdict != "undecided":

@@ -143,8 +143,8 @@ def answers(
         Kind of question, target (measure and rankings) and names of the systems; from `DrawnSample.asked`.
     scope : {"pool", "population"}
         The queries that the answers are for; without segments each answer has the one for the other scope beside it.
-    kind : str
-        Kind of interval: "t" or "group-sequential" (`activeeval.core.estimation.INTERVALS`).
+    kind, confidence
+        Kind of interval, "t" or "group-sequential", and its confidence, a float.
     segments : str or Segments, optional
         A file for `activeeval.formats.tables.segments.read_segments`: one answer for each segment of each question. Its
         intervals are Bonferroni-corrected: those of a question cover simultaneously, also for overlapping segments.
@@ -190,7 +190,7 @@ def by_segment(
 ) -> tuple[list[SampleAnswer], list[Note]]:
     """Estimate each question in each segment (part of the queries) that is large enough; also return notes on these.
 
-    ``kind`` is "t" or "group-sequential", ``scope`` "pool" or "population".
+    ``kind`` ("t", "group-sequential"), ``confidence`` and ``scope`` ("pool", "population") are those of the intervals.
     """
     members, notes = segments.of(sample.campaign.design.pool)
     answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
@@ -219,7 +219,7 @@ def _answer(
     kind: str,
     confidence: float,
 ) -> SampleAnswer:
-    """Build an answer with its interval and p value, Bonferroni-corrected for ``n_rows`` segments of the question."""
+    """Build an answer; interval and p value allow for ``n_rows`` segments (Bonferroni) and for earlier readings."""
     adjusted, scope = 1 - (1 - confidence) / n_rows, estimate.scope
     return SampleAnswer(
         question=question.question,

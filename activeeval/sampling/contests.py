@@ -115,7 +115,7 @@ class Contest:
         -------
         summaries : list of (QuestionTarget, list of Summary)
             For each difference.
-        notes : list of SimultaneousResults
+        at_once : list of SimultaneousResults
             How often the intervals of all differences held at once.
         """
         lists, target_of = self.case.inputs.rankings, dict(zip(self.passive, self.targets, strict=True))
@@ -124,5 +124,7 @@ class Contest:
             for i, j in contrasts_of(len(lists))
         }
         grades = self.case.inputs.grades
-        summaries, notes = simulate_contrasts(self.designs, self.passive, targets, grades, budgets, repetitions, **how)
-        return list(zip(self.asked, (summaries[pair] for pair in self.passive), strict=True)), notes
+        summaries, at_once = simulate_contrasts(
+            self.designs, self.passive, targets, grades, budgets, repetitions, **how
+        )
+        return list(zip(self.asked, (summaries[pair] for pair in self.passive), strict=True)), at_once

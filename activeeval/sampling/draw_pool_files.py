@@ -98,7 +98,7 @@ class FilesRequest:
 
         By default the question is the difference of several runs, or the value of one; the method is the best one for
         the measures. ``adaptive_depth`` is "each", "3", "1" or "off" (when labels decide how deep a query is judged);
-        None means ``usual`` for nDCG, else "off".
+        None means ``usual`` for nDCG, else "off". ``weights`` balance the targets, "equal" (loss) or "sum" (variance).
 
         Raises
         ------

@@ -278,7 +278,7 @@ def _numbers(case: PreparedCase, offer: _GraderOffer) -> dict[str, Told]:
 
 
 def _parts(targets: Sequence[Target], askable: Bools) -> Iterator[tuple[int | None, Bools]]:
-    """Yield selections of the items to ask about: none, those at the first places of any list, and all.
+    """Yield selections of the items ``askable``, to ask about: none, those at the first places of any list, and all.
 
     Each is the number of places (0 for none, None for all) and flags of the items, shape (n_items,).
     """
@@ -302,7 +302,7 @@ def _parts(targets: Sequence[Target], askable: Bools) -> Iterator[tuple[int | No
 def _ways(case: PreparedCase, plan: SamplePlan, offer: _GraderOffer, weights: str) -> list[_ItemShare]:
     """Forecast the precision for each selection of items to ask a set of graders about, from none to all.
 
-    ``plan`` has the questions and the method, ``weights`` balances the questions.
+    ``offer`` is the set of graders; ``plan`` has the questions and the method, ``weights`` balances the questions.
     """
     parts = _parts([question.target for question in plan.questions], offer.asked)
     return [_way(case, plan, offer, weights, places, is_asked) for places, is_asked in parts]

@@ -216,7 +216,10 @@ def _parts(offsets: Ints, n: int) -> list[tuple[int, int]]:
 
 
 def _groups(case: PreparedCase, runs: tuple[str, ...], first: int, last: int) -> Iterator[Mapping[str, Any]]:
-    """Yield the columns of each row group of a parquet file, for the queries from ``first`` to before ``last``."""
+    """Yield the columns of each row group of a parquet file, for the queries from ``first`` to before ``last``.
+
+    The ranks by each run have a column ``rank:NAME``, named by ``runs``; they are empty for unranked items.
+    """
     pool = case.inputs.pool
     offsets = pool.query_offsets[first : last + 1]
     n_groups = max(1, min(-(-int(offsets[-1] - offsets[0]) // _GROUP_ITEMS), last - first))

@@ -275,7 +275,10 @@ def results_of(
 def _result_of(
     answer: SampleAnswer, estimates: Estimates, readings: Callable[[], list[EarlyReading]], frame_kind: str
 ) -> Result:
-    """Convert one answer of ``estimates`` to a Result; ``readings`` returns its estimates at the ends of blocks."""
+    """Convert one answer of ``estimates`` to a Result; ``readings`` returns its estimates at the ends of blocks.
+
+    ``frame_kind`` is the library of its data frames, as "pandas".
+    """
     finding = answer.finding
     both = [answer] if answer.other is None else [answer, answer.other]
     return Result(

@@ -49,6 +49,8 @@ def teaching(
         Largest grade of the scale.
     method : Method
         The sampling method that uses the model.
+    seed : int
+        Seed of the training.
     n_jobs : int, optional
         Number of processors for training.
     """

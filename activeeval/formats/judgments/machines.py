@@ -55,6 +55,8 @@ def check_of_people(sheet: Sheet) -> None:
 def of_machine(path: PathLike, origin: str, kind: str) -> Judgments:
     """Read the grades of a grader's file as judgments; refuse them unless `kind` is "machine".
 
+    ``origin`` describes, for the message, how the file shows that a grader wrote it (`machine_form`).
+
     Raises
     ------
     InputError

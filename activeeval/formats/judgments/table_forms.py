@@ -80,7 +80,7 @@ def _of_sheet(sheet: Sheet, kind: str) -> Judgments:
     return Judgments(
         query_ids=draws.query_id,
         item_ids=draws.doc_id,
-        values=np.maximum(draws.grade, UNJUDGED),
+        values=np.maximum(draws.grade, UNJUDGED),  # also where the cell is empty
         kinds=kinds,
         judge=numbers,
         judges=judges,
@@ -208,7 +208,7 @@ def _judges(words: Sequence[str], kinds: Sequence[str]) -> tuple[tuple[Judge, ..
 
 
 def _of_comparisons(sheet: Sheet, kind: str) -> Judgments:
-    """Convert a table of comparisons to judgments."""
+    """Convert a table of comparisons to judgments; ``kind`` is that of judges whose kind the table does not state."""
     from activeeval.formats.comparisons import comparisons_of
 
     kinds = _kinds(sheet, kind)
@@ -249,7 +249,7 @@ def _of_both_orders(rows: Sequence[Judgment], source: str) -> tuple[dict[int, Ju
 
 
 def _of_truths(sheet: Sheet, kind: str) -> Judgments:
-    """Convert a table of top-k truths to judgments."""
+    """Convert a table of top-k truths to judgments of one unnamed judge of a ``kind``, "person" or "machine"."""
     from activeeval.formats.comparisons import truths_of
 
     judge = Judge("", kind)

@@ -205,7 +205,7 @@ def draws_of(sheet: Sheet, path: PathLike, max_grade: int | None = None) -> Draw
 
 
 def _readable(text: str, is_cut: bool) -> str:
-    """Convert a text to what a cell can hold: uniform line ends, blanks for control characters."""
+    """Convert a text to what a cell can hold: uniform line ends, blanks for control characters, cut if ``is_cut``."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     plain = _CONTROL.sub(" ", whole.replace("\r\n", "\n").replace("\r", "\n"))
     return _cut(plain) if is_cut else plain

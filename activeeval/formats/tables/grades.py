@@ -139,7 +139,7 @@ def _value(cell: Any, word: str) -> float | str | None:
 
 
 def _grade(value: float | str | None, least: int, largest: int) -> int | str | None:
-    """Convert the value of a cell to a grade; texts stay, and None is no grade."""
+    """Convert the value of a cell to a grade from ``least`` to ``largest``; texts stay, and None is no grade."""
     if value is None or isinstance(value, str):
         return value
     return int(value) if value.is_integer() and least <= value <= largest else None

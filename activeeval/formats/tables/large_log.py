@@ -65,7 +65,10 @@ def fast_counts(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pl.Data
 
 
 def _chosen(header: list[str], names: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Find the columns query, count and segment of a header; None if the query is missing or a column is ambiguous."""
+    """Find the columns query, count and segment of a header; None if the query is missing or a column is ambiguous.
+
+    ``names`` has the accepted names of each of them.
+    """
     plain = [name.strip().lower() for name in header]
     places_of = {role: [k for k, name in enumerate(plain) if name in several] for role, several in names.items()}
     if len(places_of["query"]) != 1 or max(map(len, places_of.values())) > 1 or len(set(plain)) < len(plain):

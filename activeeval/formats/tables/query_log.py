@@ -179,7 +179,7 @@ def _counted(sheet: Sheet) -> pl.DataFrame:
 
 
 def _column_of(sheet: Sheet, what: str, names: Sequence[str]) -> str:
-    """Find the only column among some names; raise FormatError if there are two."""
+    """Find the only column among some names; raise FormatError, which calls its content ``what``, if there are two."""
     present = [name for name in names if name in sheet.columns]
     if len(present) > 1:
         line = 1 if sheet.lines is not None else None
@@ -188,7 +188,10 @@ def _column_of(sheet: Sheet, what: str, names: Sequence[str]) -> str:
 
 
 def _filled(sheet: Sheet, column: str, what: str) -> list[str]:
-    """Read a column of texts without blanks at their ends; raise FormatError if one is empty."""
+    """Read a column of texts without blanks at their ends; raise FormatError if one is empty.
+
+    ``what`` describes the expected text, for the message.
+    """
     for row, cell in enumerate(sheet.columns[column]):
         if isinstance(cell, (list, dict)):
             sheet.fail(row, column, f"holds {shown(str(cell))}, expected a text")

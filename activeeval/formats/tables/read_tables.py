@@ -160,7 +160,10 @@ def pair_sheet(values: Mapping[Any, Mapping[Any, Any]], source: str, value_name:
 
 
 def _read_csv(path: PathLike, n_rows: int | None, suffix: str, header: Sequence[str]) -> Iterator[Sheet]:
-    """Read a .csv or .tsv file in chunks; the separator of .csv is the most frequent of comma, semicolon and tab."""
+    """Read a .csv or .tsv file in chunks; the separator of .csv is the most frequent of comma, semicolon and tab.
+
+    Chunks have ``n_rows`` rows, None: all. ``header`` names the columns if the first line of the file is a row.
+    """
     name, data, n_before = os.fspath(path), open_bytes(path, MOST_PARSED), 0
     # the first line that is not blank, with any kind of line end
     first = next((text.strip("\r\n ") for text in text_stream(data, "") if text.strip()), "")

@@ -251,7 +251,10 @@ def _complain(path: str, data: Bytes, code: int, place: int) -> NoReturn:
 
 
 def _queries(parts: list[_File], n_rows: int) -> tuple[Texts, Ints]:
-    """Join the queries of the files; the lines of a query may continue in the next file."""
+    """Join the queries of the files; return their ids, and the first row of each with ``n_rows`` at the end.
+
+    The lines of a query may continue in the next file.
+    """
     names: list[str] = []
     starts: list[int] = []
     seen: dict[str, tuple[_File, int]] = {}

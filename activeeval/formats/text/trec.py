@@ -178,7 +178,10 @@ def order_notes(
 
 
 def _tiny_score_notes(source: str, query_ids: Texts, scores: Floats, tiny: Mapping[int, str]) -> tuple[Note, ...]:
-    """Note the number of scores near 0 that differ from another of their query as text but not as a float."""
+    """Note the number of scores near 0 that differ from another of their query as text but not as a float.
+
+    ``tiny`` has, by row, the texts of scores that are not 0 but below the smallest normal float.
+    """
     if not tiny:
         return ()
     near = np.flatnonzero(np.abs(scores) < LEAST_NORMAL)
