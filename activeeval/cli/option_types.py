@@ -68,7 +68,7 @@ class NamedNumber(click.ParamType):  # type: ignore[type-arg]  # older releases 
         try:
             amount = float(number)
         except ValueError:
-            name, mark, amount = "", "=", 0.0
+            name, mark, amount = "", "=", 0.0  # as a number without the name before its "=": fails below
         if not mark:
             return None, POSITIVE.convert(number, param, ctx)
         if not name:

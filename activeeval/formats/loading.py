@@ -259,7 +259,10 @@ def _file_sheet(path: PathLike, value_name: str) -> Sheet:
 
 
 def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> Sheet:
-    """Convert a dict of dicts, query to document to value, or of lists of documents, to a sheet."""
+    """Convert a dict of dicts, query to document to value, or of lists of documents, to a sheet.
+
+    ``what`` names the data in messages, ``value_name`` is the column of the values.
+    """
     source = listed_values(source, f"the {what} dict", is_run=value_name == "score") or source
     for query, documents in source.items():
         if not isinstance(documents, Mapping):

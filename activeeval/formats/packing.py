@@ -110,7 +110,7 @@ class _ZstdFrames:
         while not self._rest:
             chunk = self._raw.read(_ZSTD_CHUNK)
             if not chunk:
-                if self._is_begun:
+                if self._is_begun:  # the last frame has no end
                     raise EOFError
                 return b""
             while chunk:

@@ -202,7 +202,10 @@ def _word(arrays: Arrays, name: str) -> str:
 
 
 def _design(arrays: Arrays) -> Design:
-    """Restore the design of a sample."""
+    """Restore the design of a sample from the arrays of `to_arrays`.
+
+    Hashes of ids determine its random numbers; looks, history, slopes and floors are of adaptive depth.
+    """
     columns: dict[str, Any] = {name: arrays[f"pool.{name}"] for name in _POOL if name not in _IDS}
     ids = {name: _ids(arrays, name) for name in _IDS}
     pool = QueryPool(**columns, **ids, draw=QueryDraw.of_arrays(arrays))
@@ -254,7 +257,7 @@ def _id_arrays(pool: QueryPool) -> dict[str, NDArray[Any]]:
     for name, texts in zip(_IDS, (pool.query_texts, pool.item_texts), strict=True):
         whole = texts.array()
         arrays[f"pool.{name}"] = texts.data if whole.dtype.kind == "O" else whole
-        if whole.dtype.kind == "O":
+        if whole.dtype.kind == "O":  # an array of text would be far larger than its texts
             arrays[f"pool.{name}.offsets"] = texts.offsets
     return arrays
 
@@ -281,7 +284,7 @@ def _targets(arrays: Arrays, measures: list[str], scale: int, lists: list[Rankin
 
 
 def _check_order(order: Order) -> None:
-    """Raise InputError if an order does not fit its pool, as kernels do not check its arrays."""
+    """Raise InputError if an order of judging does not fit its pool, as kernels do not check its arrays."""
     offsets, items, n = order.offsets, order.items, order.pool.n_queries
     is_shaped = (
         offsets.shape == (n + 1,)
@@ -355,10 +358,7 @@ def _model_arrays(beliefs: GradeProbs) -> dict[str, NDArray[Any]]:
 
 
 def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> GradeProbs | None:
-    """Restore the grade probabilities of a design from the arrays of `_model_arrays`, None if it has none.
-
-    ``known`` (n_items,) has known grades, −1 if unknown.
-    """
+    """Restore the grade probabilities that `_model_arrays` stored, None if there are none; ``known`` (n_items,)."""
     if "grade_probs" not in arrays:
         return None
     extra = list(arrays.get("further_probs", ()))  # of further models, by which estimates are adjusted

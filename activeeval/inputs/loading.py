@@ -214,7 +214,8 @@ class Inputs:
         if not rows.size:
             raise InputError(f"none of the {ranked.size} ranked items to train on is judged: there is nothing to learn")
         queries = self.pool.item_queries[rows]
-        return TrainingRows(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
+        n_left_out = ranked.size - rows.size
+        return TrainingRows(self.features[rows], self.grades[rows], queries, n_left_out=n_left_out)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Inputs:
         """Restrict everything to another pool, whose item k is this pool's item ``items[k]``."""

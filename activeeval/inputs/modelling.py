@@ -266,7 +266,7 @@ def _graded(inputs: Inputs, max_grade: int, rng: np.random.Generator, fitting: _
     model, of_pool, of_rows = grader_model(inputs.features[:, 0], rows, fitting.known, max_grade)
     if rows is None or of_rows is None or not has_rows:
         return np.asarray(model.predict_proba(of_pool)), None
-    kinds = replace(rows, features=of_rows[:, None].astype(np.float64))
+    kinds = replace(rows, features=of_rows[:, None].astype(np.float64))  # the bin of each value, as the only feature
     coded = replace(inputs, features=of_pool[:, None].astype(np.float64), training=kinds)
     return _learned(coded, kinds, model, rng, _Fitting(with_rows=fitting.with_rows))
 
@@ -296,7 +296,7 @@ def _mixed(
 
 def _learned(inputs: Inputs, rows: TrainingRows, model: Any, rng: np.random.Generator, fitting: _Fitting) -> Member:
     """Predict the pool and, out of fold by query, the training rows; None for these if not needed or too few."""
-    if rows.items is not None:
+    if rows.items is not None:  # the rows are items of the pool
         return _out_of_fold(model, inputs.features, inputs, rows, rng, fitting.progress)
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(inputs.features))
     if not (fitting.with_rows and _can_teach(rows)):
@@ -345,7 +345,7 @@ def _recalibrated(inputs: Inputs, rows: TrainingRows | None, max_grade: int, rng
     if rows is None:
         model.fit(probs)
         return np.asarray(model.predict_proba(probs)), None
-    if rows.items is not None:
+    if rows.items is not None:  # the rows are items of the pool
         return _out_of_fold(model, probs, inputs, rows, rng)
     of_rows = _widened(rows.features, max_grade + 1, is_uniform=False)
     model.fit(of_rows, rows.grades)

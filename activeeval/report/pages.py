@@ -153,6 +153,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    # filters of the templates: a text on one line, and a text in parts, split at its options
     environment.filters |= {"shown": _on_one_line, "parted": _OPTION.split}
     return environment
 

@@ -286,7 +286,8 @@ def asked_row(measure: Measure, question: str, system: str, versus: str) -> dict
 def answer_row(answer: SampleAnswer, kind: str, progress: Progress) -> dict[str, Cell]:
     """Build the row of an answer: column names to values.
 
-    ``kind`` is that of the interval. Differences among more than two systems include simultaneous intervals.
+    ``kind`` is that of the interval, ``progress`` has numbers of judged, waiting and unjudgeable items. Differences
+    among more than two systems include simultaneous intervals.
     """
     question = asked_row(answer.target.measure, answer.question, answer.system, answer.versus)
     more: dict[str, Cell] = {}

@@ -126,6 +126,7 @@ def calibration(
 
 def _sentence(measure: str, figures: Mapping[str, float]) -> str:
     """Write the sentence on the mean and variance of a measure's values that the model predicts, against the labels."""
+    # L is the measure's value for a query
     means = [figures[f"mean of L, {whose}"] for whose in ("predicted", "observed")]
     variances = [figures[f"variance of L, {whose}"] for whose in ("predicted", "observed")]
     if not all(map(math.isfinite, (*means, *variances))) or not variances[1]:

@@ -73,7 +73,7 @@ def moments_of(sample: DrawnSample, target: Target, scope: str, confidence: floa
     moments: list[EarlyReading] = []
     for selection in {stage.level: stage for stage in selections}.values():  # blocks with one end count once
         try:
-            estimate = read(campaign.design, selection, campaign.labels, (), target, scope)
+            estimate = read(campaign.design, selection, campaign.labels, target=target, scope=scope)
         except StateError:
             continue
         low, high = estimate.interval(confidence)

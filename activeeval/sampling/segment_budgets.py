@@ -168,7 +168,7 @@ class SegmentBudget:
 
         ``unit`` is that of budgets, ``seconds`` the duration of a judgment.
         """
-        alike, budget = self.bounded.alike, self.bounded.budget
+        alike, budget = self.bounded.alike, self.bounded.budget  # without segments, and with
         return Note(
             "segments budget",
             {
@@ -300,7 +300,10 @@ class _SegmentQuestions:
         return InputError(text, field="half_width")
 
     def row(self, which: int, bounded: BoundedPlan) -> SegmentRow:
-        """Predict the precision of part ``which`` (a question in a segment or all queries) at the budget of a plan."""
+        """Predict the precision of part ``which`` (a question in a segment or all queries) at the budget of a plan.
+
+        ``is_slack``: other parts need so large a budget that the half-width is far below its own goal.
+        """
         (name, part), goal, scope = self.parts[which], self.wanted.get(which), self.goals.scope
         prospect = bounded.forecasts[which].at(float(rounded_up(bounded.budget)))
         confidence = self.goals.confidence if goal is None else goal.confidence

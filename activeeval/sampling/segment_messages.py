@@ -74,7 +74,7 @@ def segment_footnote(rows: Sequence[SegmentRow], confidence: float) -> str:
 
 
 def _plain(row: SegmentRow, *, several: bool) -> dict[str, str]:
-    """Format one row for reading."""
+    """Format one row for reading; ``*`` marks a goal that the budget reaches by far. ``several`` adds the question."""
     goal = "" if row.goal is None else f"{row.goal:g}{' *' if row.is_slack else ''}"
     return {
         "segment": "all" if row.segment is None else row.segment,

@@ -74,7 +74,7 @@ class SheetPlan:
         place = Path(self.path)
         packed = place.suffix if place.suffix.lower() == ".gz" else ""
         name = place.name.removesuffix(packed)
-        ending = (packed and Path(name).suffix + packed) or place.suffix
+        ending = (packed and Path(name).suffix + packed) or place.suffix  # as .csv, or .csv.gz
         stem = place.name.removesuffix(ending)
         return [str(place.with_name(f"{stem}-{_NO_FILE_NAME.sub('_', judge)}{ending}")) for judge in self.judges]
 

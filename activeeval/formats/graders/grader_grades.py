@@ -172,7 +172,10 @@ class Grades:
 
     @classmethod
     def _of(cls, replies: Replies, *, scale: tuple[float, float] | None, **stated: Any) -> Self:
-        """Build grades from replies with one reply a pair; raise InputError if there are none or all are missing."""
+        """Build grades from replies with one reply a pair; raise InputError if there are none or all are missing.
+
+        Values beyond the ``scale`` (least, largest) count as missing; ``stated`` are name, cost and run of the grader.
+        """
         if not replies.values.size:
             raise InputError(f"{replies.source}: holds no grade of a machine")
         values, notes = _within(replies, scale)

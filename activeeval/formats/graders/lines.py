@@ -106,7 +106,7 @@ class _Table:
         return all(ids.take(frame[name], start) for name, ids in self._ids.items())
 
     def replies(self, path: PathLike) -> Replies:
-        """Build replies of all stored rows."""
+        """Build replies of all stored rows; a negative grade is a missing reply, a negative score is valid."""
         query_ids, doc_ids = (ids.texts(self._n_rows) for ids in self._ids.values())
         numbers = {name: column[: self._n_rows] for name, column in self._numbers.items()}
         texts = {name: column.texts(self._n_rows) for name, column in self._few.items()}

@@ -100,7 +100,7 @@ def _shares(replies: Replies, answered: Ints, group: Ints, counts: Ints) -> Floa
 
 
 def _rows_of(replies: Replies, rows: Ints) -> Replies:
-    """Select rows of replies."""
+    """Select the rows ``rows`` (indices) of replies from all of their columns."""
     columns: dict[str, Any] = {
         name: None if getattr(replies, name) is None else getattr(replies, name)[rows]
         for name in ("query_ids", "doc_ids", "values", "probs", "costs", "tokens", "models", "prompt_versions")

@@ -219,7 +219,10 @@ def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note | Caution, ...
 
 
 def _several_grades(judgments: Judgments, policy: str) -> list[Note]:
-    """Note how many items several people graded, and how many of these alike; [] if there is one judge."""
+    """Note how many items several people graded, and how many of these alike; [] if all, or there is one judge.
+
+    ``policy`` is the rule by which different grades become one label.
+    """
     if len(judgments.judges) == 1:
         return []
     from activeeval.core.judgments.policies import agreement_of

@@ -216,7 +216,7 @@ def _of_comparisons(sheet: Sheet, kind: str) -> Judgments:
         Judgment(c.query, c.preferred, Judge(judge_name(c.judge), kinds[row]), "preference", int(not c.is_tie), c.other)
         for row, c in enumerate(comparisons_of(sheet))
     ]
-    kept, notes = _of_both_orders(rows, sheet.source)
+    kept, notes = _of_both_orders(rows, sheet.source)  # rows, each with the tie that replaces it, or None
     lines = range(1, sheet.n_rows + 1) if sheet.lines is None else sheet.lines
     judgments = Judgments.of([rows[row] if tie is None else tie for row, tie in kept.items()], read_notes=notes)
     return _with_places(judgments, sheet, [lines[row] for row in kept])

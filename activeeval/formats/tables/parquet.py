@@ -78,7 +78,7 @@ class _Thrift:
             raise RecursionError
         fields: dict[int, Any] = {}
         number = 0
-        while head := self._byte():
+        while head := self._byte():  # 4 bits: distance to the last field's number, 0 if that follows; 4 bits: type
             number = number + (head >> 4) if head >> 4 else self._signed()
             fields[number] = self._value(head & 15, depth, is_field=True)
         return fields

@@ -82,7 +82,7 @@ def read_pairs(paths: Sequence[PathLike]) -> PairTable:
 
 
 def _read(path: PathLike) -> PairTable:
-    """Read the pairs of one table."""
+    """Read the pairs of one table: of lists first and second, with an answer, or preferred and other."""
     sheet = read_sheet(path)
     is_asked = "first" in sheet.columns
     if is_asked and "preferred" in sheet.columns:

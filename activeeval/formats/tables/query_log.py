@@ -162,7 +162,10 @@ def _summed(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _counted(sheet: Sheet) -> pl.DataFrame:
-    """Count each spelling in a chunk of a log."""
+    """Count each spelling in a chunk of a log: its rows, or the sum of their counts.
+
+    The columns of the result are query, segment ("" without segments) and count.
+    """
     queries = _filled(sheet, _column_of(sheet, "query", QUERY), "a query")
     segments: Any = [""] * len(queries)
     if SEGMENT[0] in sheet.columns:

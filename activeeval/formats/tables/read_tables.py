@@ -261,7 +261,7 @@ def _append_rows(rows: list[list[Any]], columns: list[list[Any]]) -> None:
 
 
 def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
-    """Read JSON lines in chunks."""
+    """Read JSON lines in chunks of ``n_rows`` objects, None: all in one; blank lines are skipped."""
     name = os.fspath(path)
     records, lines = Records(), list[int]()
     for line, text in enumerate(text_stream(open_bytes(path, MOST_PARSED), "\n"), start=1):
@@ -278,7 +278,7 @@ def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
 
 
 def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
-    """Read a parquet file in chunks."""
+    """Read a parquet file in chunks of ``n_rows`` rows, None: all in one."""
     from activeeval.formats.tables.parquet import read_frame
 
     frame = read_frame(path)
@@ -287,7 +287,7 @@ def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
 
 
 def _read_spreadsheet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
-    """Read the first worksheet of a spreadsheet in chunks."""
+    """Read the first worksheet of a spreadsheet in chunks of ``n_rows`` rows, None: all in one."""
     from activeeval.formats.tables.spreadsheets import read_rows
 
     return table_parts(os.fspath(path), read_rows(path), "|", n_rows)

@@ -120,7 +120,7 @@ def _extent_of_repeats(content: bytes) -> tuple[int, int]:
             n_columns = 0
             for cell in element:
                 n_columns += int(cell.get(f"{_TABLE}number-columns-repeated", 1))
-                if _VALUE in cell.attrib:
+                if _VALUE in cell.attrib:  # not empty
                     last_row, last_column = n_rows, max(last_column, n_columns)
             element.clear()
     return most

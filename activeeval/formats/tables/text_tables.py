@@ -96,7 +96,7 @@ def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str] |
 
 
 def _parts(path: PathLike, vocabulary: Vocabulary) -> Iterator[Sheet]:
-    """Yield chunks of a table of texts."""
+    """Yield chunks of a table of texts; one without names of columns is read as a collection of MS MARCO."""
     suffix = bare_suffix(path)
     if suffix == JSON and kind_of(path) == JSON:
         yield _json_texts(read_json(path), path)

@@ -209,7 +209,7 @@ def _vast_score_notes(source: str, query_ids: Texts, scores: Floats) -> tuple[No
 
 def _order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[Note, ...]:
     """Note scores that rise with the rank, or are all equal."""
-    follows = follows_its_query(query_ids)[1:]
+    follows = follows_its_query(query_ids)[1:]  # True for rows with the query of the row before
     # the first rows nearly always settle that the order is normal
     for rows in (slice(_A_FEW), slice(None)):
         # 1 where the score rises with the rank, −1 where it falls; 0 between queries and for equal ones
