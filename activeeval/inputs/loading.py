@@ -214,8 +214,7 @@ class Inputs:
         if not rows.size:
             raise InputError(f"none of the {ranked.size} ranked items to train on is judged: there is nothing to learn")
         queries = self.pool.item_queries[rows]
-        n_left_out = ranked.size - rows.size
-        return TrainingRows(self.features[rows], self.grades[rows], queries, n_left_out=n_left_out)
+        return TrainingRows(self.features[rows], self.grades[rows], queries, n_left_out=ranked.size - rows.size)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Inputs:
         """Restrict everything to another pool, whose item k is this pool's item ``items[k]``."""

@@ -124,7 +124,5 @@ class Contest:
             for i, j in contrasts_of(len(lists))
         }
         grades = self.case.inputs.grades
-        summaries, at_once = simulate_contrasts(
-            self.designs, self.passive, targets, grades, budgets, repetitions, **how
-        )
-        return list(zip(self.asked, (summaries[pair] for pair in self.passive), strict=True)), at_once
+        by_pair, at_once = simulate_contrasts(self.designs, self.passive, targets, grades, budgets, repetitions, **how)
+        return list(zip(self.asked, (by_pair[pair] for pair in self.passive), strict=True)), at_once
