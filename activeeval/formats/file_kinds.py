@@ -85,6 +85,7 @@ def read_json(path: PathLike) -> Any:
             known = ", ".join(value) if isinstance(value, dict) else "none"
             raise FormatError(file, None, f"holds no part {shown(key)}; known: {known}")
         value = value[key]
+    # a response of Elasticsearch or OpenSearch has its documents in hits.hits; a single one may hold all the ratings
     hits = value.get("hits") if isinstance(value, dict) else None
     within = hits.get("hits") if isinstance(hits, dict) else None
     if not isinstance(within, list) or not all(isinstance(hit, dict) for hit in within):

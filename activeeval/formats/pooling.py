@@ -279,6 +279,7 @@ def _with_new(
     places = first_places(owners, new_ids)
     is_first = places == np.arange(new.size)
     n_old, n_new = np.diff(offsets), np.bincount(owners[is_first], minlength=offsets.size - 1)
+    # new positions: in each query the old items (``moved``) stand before those ``added``
     wider = offsets_of(n_old + n_new)
     moved = np.arange(item_ids.size) + np.repeat(wider[:-1] - offsets[:-1], n_old)
     added = np.arange(n_new.sum()) + np.repeat(wider[:-1] + n_old - offsets_of(n_new)[:-1], n_new)

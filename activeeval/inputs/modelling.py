@@ -248,7 +248,7 @@ def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fi
         return _graded(looked_at, max_grade, rng, fitting)
     if rows is None:
         raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
-    seed, model = int(rng.integers(2**31)), grade_models.OrderedLogitModel(max_grade=max_grade)
+    seed, model = int(rng.integers(2**31)), grade_models.OrderedLogitModel(max_grade=max_grade)  # logit, scores
     if kind == "forest":
         model = grade_models.ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=fitting.n_jobs)
     fitting.progress(f"fitting the {kind} model")

@@ -80,7 +80,7 @@ def _dear(
     """
     named = set()
     for target, prospect in zip(design.targets, prospects, strict=True):
-        instead = getattr(target.measure, "numerator", None)
+        instead = getattr(target.measure, "numerator", None)  # the measure without its ideal
         if instead is None or prospect.queries >= _FEW or target.name in named:
             continue
         other = Target(instead, target.ranking, target.versus)

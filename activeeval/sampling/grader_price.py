@@ -196,6 +196,7 @@ def _offers(case: PreparedCase, targets: Sequence[Target], skill: float) -> list
     of_graders = asked_about(case.inputs, case.graders, targets, case.known)
     if not of_graders:
         return []
+    # only a model of graders alone (`learns`) without training data has no labels that estimate the skill
     is_taught = case.inputs.training is not None or not case.beliefs.learns
     probs_of = partial(_probs_by, case, None if is_taught else skill)
     free = [grader for grader in case.graders if grader.cost is None]

@@ -76,7 +76,7 @@ def judged_pilots(
         If a sheet belongs to none of them, or a sample has no sheet.
     """
     judgments = read_all_judged(sheets, machine_is_truth=machine_is_truth)
-    check_one_truth(judgments, "refuse")
+    check_one_truth(judgments, policy="refuse")
     drawn = {path: read_sample(path) for path in paths}
     draws: dict[str, Draws] = {}
     for name, read in judgments.items():
@@ -97,6 +97,6 @@ def judged_pilots(
         own_sheets = {name: sheet for name, sheet in draws.items() if sheet.sample in ids[path]}
         if not own_sheets:
             raise InputError(f"{path}: the pilot has no sheet, expected its judgments (`sheets`)", field="sheets")
-        campaign = take(sample.campaign, own_sheets, ids[path], "median")
+        campaign = take(sample.campaign, own_sheets, ids[path], policy="median")
         pilots[path] = replace(sample, campaign=campaign).judged_from(own_sheets)
     return pilots

@@ -243,7 +243,7 @@ def _of_both_orders(rows: Sequence[Judgment], source: str) -> tuple[dict[int, Ju
         is_same = (rows[before].item, rows[before].value) == (answer.item, answer.value)
         if not is_same and (rows[before].value or answer.value):
             n_contradictory += 1
-            kept[before] = replace(rows[before], value=0)
+            kept[before] = replace(rows[before], value=0)  # a tie
     numbers: dict[str, Told] = {"source": source, "n": n_contradictory, "of": n_twice}
     return kept, (Note("both orders", numbers),) if n_twice else ()
 

@@ -146,7 +146,8 @@ def _read_three_columns(path: PathLike, *, is_of_scores: bool) -> Run:
         return Run(query_ids, doc_ids, values.copy(), ranks, source=columns.path, notes=(note,))
     ranks = columns.wholes(0, "rank")
     order = np.lexsort((ranks, owners))
-    begins = np.r_[True, np.diff(owners[order]) != 0]  # first rank of each query
+    # the first rank of a query is 0 or 1, any other above the one before
+    begins = np.r_[True, np.diff(owners[order]) != 0]
     is_rank = np.where(begins, np.isin(ranks[order], (0, 1)), np.r_[True, np.diff(ranks[order]) > 0])
     falls = np.diff(ranks)[np.diff(owners) == 0] < 0
     is_rank &= not (falls.size and falls.all())  # whole scores, best first
@@ -185,6 +186,7 @@ def _tiny_score_notes(source: str, query_ids: Texts, scores: Floats, tiny: Mappi
     if not tiny:
         return ()
     near = np.flatnonzero(np.abs(scores) < LEAST_NORMAL)
+    # query and score of each row; adding 0 turns -0 into 0
     keys = list(zip(distinct_texts(query_ids)[1][near].tolist(), (scores[near] + 0.0).tolist(), strict=True))
     exact_scores = [
         Decimal(tiny[row]) if row in tiny else Decimal(score)
