@@ -40,6 +40,7 @@ def draw_findings(findings: Sequence[Answer], confidence: float, ax: Any = None)
     axes = axes_of(ax, len(findings))
     measures = list(dict.fromkeys(finding.measure for finding in findings))
     for place, finding in enumerate(findings):
+        # an interval that the judgments do not support must not be used
         is_bounded = math.isfinite(finding.high - finding.low) and finding.is_supported
         if is_bounded:
             axes.plot([finding.low, finding.high], [place, place], color=_BLUE, lw=2, solid_capstyle="butt")
