@@ -66,8 +66,9 @@ class AdaptiveReading(PrefixReading):
     def least_rates(self) -> Floats:
         """Least sampling rate of the places of each query whose labels are requested, shape (n_queries,).
 
-        It is 0 where labels have not determined all rates yet, and infinite if no place matters. A place is an item in
-        the judging order of its query; dead places, whose labels can no longer change a value, do not count.
+        It is 0 where labels have not determined all rates yet, and infinite if no place matters: in the order as
+        planned, `unseen.order`, or now. A place is an item in the judging order of its query; dead places, whose labels
+        can no longer change a value, do not count.
         """
         order, least = self.order, np.full(self.order.n_queries, np.inf)
         counts = (self.unseen.order.place_rates > 0) & ~np.asarray(order.dead)
@@ -93,7 +94,10 @@ class AdaptiveReading(PrefixReading):
     def judge(self, labels: LabelsLike) -> ReadingJudge:
         """Build the object that computes, from these labels, what estimators need of judged queries.
 
-        ``labels`` are grades (n_items,), −1 for an item that cannot be judged, or `SoftLabels`.
+        ``labels`` are grades (n_items,), −1 for an item that cannot be judged, or `SoftLabels`. Measures divided by an
+        ideal (not ``is_exact``) also get the part of the control regressor that belongs to the tail (items that change
+        only the ideal), and flags of the queries judged there; for them a model that learns (``refit``) is fitted
+        later, for each selection.
         """
         order, terms = self.order, self.target.terms(self.beliefs.max_grade + 1)
         merged = self.unseen._all_labels(labels)
@@ -101,7 +105,8 @@ class AdaptiveReading(PrefixReading):
         # dead places, whose labels can no longer change a value, count as unlabeled: they were not judged
         is_dead = np.asarray(order.dead) & (self.unseen.order.place_rates > 0)
         seen = _with(merged, order.items[is_dead], -1)
-        # steps of the control regressor (a regressor of mean 0), accumulated up to each place
+        # steps of the control regressor (a regressor of mean 0), accumulated up to each place: those of the expected
+        # value (`lowest`, minus the prediction before labels) if all unknown grades were the lowest
         drift = self.lowest - self.predictions[order.place_queries]
         if not terms.is_exact:
             is_tail = (order.numbers >= self.tails[order.place_queries]) & (self.unseen.order.place_rates > 0)
@@ -163,7 +168,10 @@ class AdaptiveJudge(ReadingJudge):
 
 
 def _with(labels: SoftLabels, items: Ints, grade: int) -> SoftLabels:
-    """Return a copy of the labels in which some items (indices) have the given grade; −1 removes their labels."""
+    """Return a copy of the labels in which some items (indices) have the given grade; −1 removes their labels.
+
+    Distributions over grades (`items` with `weights`), of items whose judges differ, are dropped for these items.
+    """
     grades = labels.grades.copy()
     grades[items] = grade
     is_kept = ~np.isin(labels.items, items)

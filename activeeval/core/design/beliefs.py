@@ -203,7 +203,7 @@ class GradeProbs:
         """Keyword arguments with which `GradeProbs.of` rebuilds this model, for example with other known grades."""
         weights = self.node_weights if self.grade_probs.ndim == 3 else None
         learned = self.refit
-        refit = None if learned is None else lambda _, __: learned
+        refit = None if learned is None else lambda _, __: learned  # a `RefitMaker` that need not learn again
         made_of = {"grade_probs": self.grade_probs, "node_weights": weights, "factor": self.factor}
         return made_of | {"extra_probs": self.extra_probs, "refit": refit}
 
@@ -268,6 +268,7 @@ class GradeProbs:
         nodes are added as well, with as many nodes each as the model has, between the model's own and the shifted ones.
         A node is a set of grade probabilities with a weight.
         """
+        # without the certainty of known grades, which `informed_weights` restores at the end
         plain = nodes_of(self.grade_probs, self.factor) if (self.known >= 0).any() else self.nodes
         parts: list[Floats] = [plain]
         shares: tuple[float, ...] = (1.0,)
@@ -292,11 +293,12 @@ class GradeProbs:
         assert self.refit is not None
         owners = np.searchsorted(self.query_offsets, items, side="right") - 1
         queries, rows = np.unique(owners, return_inverse=True)
-        likelihoods = np.zeros((self.prior.size, queries.size))
+        likelihoods = np.zeros((self.prior.size, queries.size))  # their logarithms, by node and query
         of_items = np.log(np.maximum(self.nodes[:, items, grades], _LEAST_LIKELIHOOD))
         for of_query, of_item in zip(likelihoods, of_items, strict=True):
             of_query[:] = np.bincount(rows, of_item, minlength=queries.size)
         prior, parts, shares = self.weights[queries].T, self._parts, np.array(MACHINE_SHARES)[:, None]
+        # fold of each query: that of its first item
         folds = self.refit.folds[np.minimum(self.query_offsets[:-1], self.refit.folds.size - 1)]
         evidence = np.zeros((len(parts), int(folds.max()) + 1))
         for part, of_folds in zip(parts, evidence, strict=True):
@@ -315,7 +317,7 @@ class GradeProbs:
     def unturned(self) -> GradeProbs:
         """Drop the reversed grade probabilities of a `defended` model and give their weight to the grader's own ones.
 
-        Used after labels have shown the direction of the grader's values.
+        Used after labels have shown whether the grader's values rise or fall with grades.
         """
         of_grader, _, of_reversed = self._parts
         is_kept = np.delete(np.arange(self.prior.size), of_reversed)

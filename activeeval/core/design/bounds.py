@@ -233,7 +233,7 @@ class _Dual:
         """
         places = self.design_input.places
         of_query, of_open = weights @ self.of_query, weights @ self.of_open
-        joint = Variances(of_query=of_query, of_open=of_open, least_shares=np.ones_like(of_open))
+        joint = Variances(of_query=of_query, of_open=of_open, least_shares=np.ones_like(of_open))  # shares: not read
         ratios, p = self.design_input.bare_ratios(joint), places.pool.query_probs
         return p * ratios.of_query, p[places.open_queries] * ratios.of_open
 
@@ -246,7 +246,7 @@ class _Dual:
         places = self.design_input.places
         turned_to, judged = (np.minimum(1.0, rates) for rates in self.rates(weights))
         if not self.design_input.stage.is_nested:
-            turned_to = np.where(places.overheads == 0, 1.0, turned_to)
+            turned_to = np.where(places.overheads == 0, 1.0, turned_to)  # free to open: always opened
         with np.errstate(invalid="ignore"):  # inf − inf for a target without any judged place and V_0 below 0
             left = _left(self.query_terms, turned_to) + _left(self.open_terms, judged)
         variances = np.where(np.isnan(left), np.inf, left)
@@ -260,7 +260,8 @@ class _Dual:
     def start(self) -> Floats:
         """Starting multipliers (n_targets,): the optimum of each bound alone, w = (cost / (v + Σ V))².
 
-        Clipping to 1 and floors are ignored.
+        v is the bound, Σ V the sum of the target's variance terms, the cost that of rates for it alone. Clipping of
+        probabilities to 1, and those of earlier samples, are ignored.
         """
         places, alone = self.design_input.places, []
         whole = self.query_terms.sum(axis=1) + self.open_terms.sum(axis=1)
@@ -270,7 +271,11 @@ class _Dual:
         return np.asarray((np.array(alone) / (self.bounds + whole)) ** 2)
 
     def climbed(self, point: _Point) -> _Point | None:
-        """Take a damped Newton step to a point with a higher dual value, or return None if rounding allows none."""
+        """Take a damped Newton step to a point with a higher dual value, or return None if rounding allows none.
+
+        The step is halved until the value rises, or stays the same to rounding while the violation of the optimality
+        conditions (``residual``) falls.
+        """
         step = _step(point.ascent, self._curvature(point), point.weights)
         for _ in range(_MOST_HALVINGS):
             higher = self.at(np.maximum(point.weights + step, 0.0))
@@ -285,12 +290,15 @@ class _Dual:
     def _curvature(self, point: _Point) -> Floats:
         """Compute the negative second derivatives of D, shape (n_targets, n_targets), plus a small diagonal damping.
 
-        D is the dual function, the cost plus the weighted excess of the variances over their bounds. It is a sum over
-        blocks, sets of query openings and places (items in judging order) that share a rate.
+        D is the dual function, the cost plus the weighted excess of the variances over their bounds. The element (g, h)
+        is Σ_b W_gb W_hb / (2 a_b V_b) over blocks b, sets of query openings and places (items in judging order) that
+        share a rate a_b; W_gb is target g's variance term in the block, V_b the sum of these over targets, weighted by
+        the multipliers. Blocks judged with certainty, or that stay at a probability of earlier samples, do not count.
         """
         rates, n = self.rates(point.weights), self.of_query.shape[1]
         of_queries, of_places = self._blocks(*rates)
         n_blocks = n + rates[1].size
+        # W_gb, shape (n_targets, n_blocks); blocks 0 … n − 1 are those of query openings
         weighed = np.array(
             [
                 np.bincount(of_queries, of_query, n_blocks) + np.bincount(of_places, of_open, n_blocks)
@@ -314,8 +322,10 @@ class _Dual:
     def _blocks(self, query_rates: Floats, place_rates: Floats) -> tuple[Ints, Ints]:
         """Number the blocks: sets of query openings and places whose rates the optimum makes equal.
 
-        Returns the block of opening each query (n_queries,), and of each wanted place (an item whose unknown label can
-        change a value), (n_wanted_places,).
+        Items sampled independently share a block with their query if they have its rate; along a prefix, successive
+        places of equal rate do, the first with the opening of the query. ``query_rates`` (n_queries,) and
+        ``place_rates`` (n_wanted_places,) are the optimal rates. Returns the block of opening each query (n_queries,),
+        and of each wanted place (an item whose unknown label can change a value), (n_wanted_places,).
         """
         places, n = self.design_input.places, query_rates.size
         owners = places.open_queries
@@ -334,7 +344,8 @@ class _Dual:
 def _step(ascent: Floats, curvature: Floats, weights: Floats) -> Floats:
     """Compute the Newton step from ``weights``: those that would fall below 0 go to 0; shapes (n_targets,).
 
-    ``ascent`` is the gradient and ``curvature`` the negative second derivatives, (n_targets, n_targets).
+    ``ascent`` is the gradient and ``curvature`` the negative second derivatives, (n_targets, n_targets). The step of
+    the other weights is then computed again, until none falls below 0.
     """
     at_zero = (weights == 0) & (ascent <= 0)
     while True:

@@ -136,16 +136,13 @@ class CarriedScheme(Scheme):
     ) -> tuple[float, ...]:
         """Return the budget as the only end of a block; raise InputError unless it is a positive number.
 
-        The budget is met on average, and the sample is read when all of it is judged. A block is a part of the budget,
-        at whose end the sample can be read.
+        A block is a part of the budget, at whose end the sample can be read. The budget is met on average. ``name``,
+        ``order``, ``blocks`` and ``expected`` are not used.
         """
         return (check_budget(budget),)
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return the inclusion probabilities of queries, (n_queries,), and places, (n_places,); no budget changes them.
-
-        A place is an item in the judging order of its query.
-        """
+        """Return the inclusion probabilities of queries (n_queries,) and places (items; n_places,) at any budget."""
         return order.inclusion_probs(1.0)
 
     def mean_size(self, query_probs: Floats) -> float:
@@ -153,7 +150,10 @@ class CarriedScheme(Scheme):
         return float(query_probs.sum())
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Draw the sample of a key (its seed); a unit is a query with its sampled items that have no label yet."""
+        """Draw the sample of a key (its seed); a unit is a query with its sampled items that have no label yet.
+
+        The probabilities of ``order`` alone decide: ``blocks`` and ``expected`` are not used.
+        """
         numbers = numbers_of(order, key, self.versions)  # permanent random numbers, one for each place
         has_come = numbers < order.place_rates  # the rates of this order are probabilities
         requested = np.flatnonzero(has_come & ~self.is_settled[order.items])
@@ -327,6 +327,7 @@ def _carried(design: Design, in_hand: EarlierLabels, place_probs: Floats) -> Des
     Its scheme holds the labels of earlier samples, and what estimators need is computed again.
     """
     order, known = design.order, design.known
+    # probabilities are fixed: planned slopes and floors, from which rates would be computed anew, are dropped
     carried = replace(order, place_rates=_in_turn(order, place_probs), slopes=None, floors=None)
     if order.is_nested:  # a query is opened with its first place
         first = carried.offsets[:-1][np.diff(carried.offsets) > 0]

@@ -145,7 +145,7 @@ class Design:
         known = tuple(replace(reading, order=order, larger_pool_sums=of_pool) for reading, of_pool in readings)
         if history is not None:
             curves = tuple(of_pool.planned for of_pool in sums if of_pool.planned is not None)
-            history = replace(history, curves=curves)
+            history = replace(history, curves=curves)  # planned variances of the whole pool
         return replace(self, order=order, readings=known, history=history)
 
     @property
@@ -225,14 +225,14 @@ class Design:
         )
 
     def _along(self, history: History, place_rates: Floats, living: Ints) -> Design:
-        """Return the design with rates that followed labels; ``living`` counts each query's items to judge."""
+        """Return the design with rates (n_places,) that followed labels; ``living``: items to judge of each query."""
         order = along(self.order, place_rates, living)
         readings = tuple(
             AdaptiveReading.of(reading, order, living, plan)
             for reading, plan in zip(self.readings, history.curves, strict=True)
             if isinstance(reading, PrefixReading)
         )
-        return replace(self, order=order, readings=readings, history=None, unseen=self)
+        return replace(self, order=order, readings=readings, history=None, unseen=self)  # follows no further labels
 
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
         """Return the design with this budget.
@@ -334,7 +334,7 @@ class Design:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """Warnings about the budget and its first block (then the sample can be read), before anything is judged."""
+        """Warnings about the budget, or else about its first block (then the sample can be read), before judging."""
         if not self.blocks:
             return ()
         whole, early = (self.scheme.caution(self.order, end) for end in (self.blocks[-1], self.blocks[0]))

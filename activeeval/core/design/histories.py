@@ -109,7 +109,10 @@ class History:
         return cls(looks=at_looks, planned=planned, weights=omega, alive=alive, expected=expected, curves=curves)
 
     def averaged(self, order: Order) -> Order:
-        """Return the order with each place's mean rate and expected cost over labels drawn from the grade model."""
+        """Return the order with each place's mean rate and expected cost over labels drawn from the grade model.
+
+        The mean rate is over the label sets in which the place is judged; the cost is 0 in the others.
+        """
         return replace(order, place_rates=self.expected, costs=order.costs * self.alive)
 
     @classmethod
@@ -127,9 +130,10 @@ class History:
     def curve(self, order: Order, target: Target, beliefs: GradeProbs, known: Ints) -> PlannedVariance:
         """Compute the planned variance, by sampling level, of one of the design's targets restricted to some queries.
 
-        ``known`` (n_items,) are the grades known beforehand, −1 for unknown. At the sampling level T, a place of rate r
-        is judged with probability min(1, T r).
+        ``order`` holds the planned places and rates, ``known`` (n_items,) the grades known beforehand, −1 for unknown.
+        At the sampling level T, a place of rate r is judged with probability min(1, T r).
         """
+        # of the results by target, that of the only one
         return planned_of(order, (target,), _weights_of(target, 1.0)[None], beliefs, known, self.looks)[1][0]
 
     def path(self, seen: LabelsSoFar, fixed: Floats | None = None) -> tuple[Floats, Ints]:
@@ -157,6 +161,7 @@ class History:
         ratios = np.divide(left, self.planned, out=np.ones_like(left), where=self.planned > 0)
         fixed = np.zeros(order.items.size) if fixed is None else fixed
         place_rates, living = np.empty(order.items.size), np.empty(order.n_queries, dtype=np.int64)
+        # made_of: p sqrt(variance / cost), and the least rate, of each place
         arrays = (order.query_rates, *made_of(order), ratios, shares, self.looks, stops, fixed)
         rates.go_on(order.offsets, seen.wanted, seen.depths, *arrays, place_rates, living)
         return rounded(place_rates), living
@@ -218,7 +223,11 @@ def tails_of(order: Order, target: Target, beliefs: GradeProbs) -> Ints:
 
 
 def moves_numerator(target: Target, beliefs: GradeProbs) -> Bools:
-    """Flag the items whose labels can change the numerator of a target's value, shape (n_items,)."""
+    """Flag the items whose labels can change the numerator of a target's value, shape (n_items,).
+
+    For an additive numerator they are those whose rank has a weight, or different weights in two compared lists; for
+    others all items of both lists down to the target's depth.
+    """
     if target.terms(beliefs.max_grade + 1).numerator == ADDITIVE:
         return np.asarray(target.contrast != 0)
     moves = np.zeros(target.pool.n_items, dtype=np.bool_)
@@ -262,7 +271,7 @@ def looks_of(looks: str, order: Order, targets: Sequence[Target], beliefs: Grade
 
 
 def _weights_of(target: Target, weight: float) -> Floats:
-    """Compute the weight of a target in each query, shape (n_queries,); 0 outside the target's segment."""
+    """Compute the factor of a target's variance in each query, shape (n_queries,); 0 outside the target's segment."""
     p, within = target.pool.query_probs, target.within
     if within is None:
         return np.full(p.size, float(weight))

@@ -87,7 +87,7 @@ class DesignInput:
 
         Targets that differ only in their segment share one computation.
         """
-        of_question: dict[tuple[int, int, int], Variances] = {}
+        of_question: dict[tuple[int, int, int], Variances] = {}  # by identity of measure, ranking and other ranking
         out = []
         for target in self.targets:
             question = (id(target.measure), id(target.ranking), id(target.versus))
@@ -97,7 +97,10 @@ class DesignInput:
         return tuple(out)
 
     def _within(self, target: Target, variances: Variances) -> Variances:
-        """Add the squared bias to the variances and restrict them to the target's segment: 0 for other queries."""
+        """Add the squared bias to the variances and restrict them to the target's segment: 0 for other queries.
+
+        The bias is that of a query's predicted value to guard against.
+        """
         of_query, of_open, least = variances.of_query + self.bias**2, variances.of_open, variances.least_shares
         if target.within is not None:
             # p within the segment is p over that of the segment
@@ -124,7 +127,8 @@ class DesignInput:
     def planned(self, query_probs: Floats) -> Floats:
         """Compute the standard error that a design for each target alone would reach at a cost of 1, (n_targets,).
 
-        It is Σ λ p sqrt(V/λ) with costs λ, query probabilities p and variances V, if no probability is clipped to 1.
+        It is Σ λ p sqrt(V/λ) with costs λ in the unit of the item costs, query probabilities p (``query_probs``,
+        (n_queries,)) and variances V, if no probability is clipped to 1.
         """
         ratios = [self.stage.pooled(self.places, variances) for variances in self.target_variances]
         return np.array([math.fsum(weighed(self.places, of_target, query_probs)[0].tolist()) for of_target in ratios])
@@ -135,7 +139,7 @@ class DesignInput:
         The loss is V_t / V_t(alone): its variance in the joint design over that in a design for it alone, at the same
         cost. Each of `_STEPS` steps sets ω_t ← ω_t V_t / V_t(alone), starting from `equal_loss_weights`.
         """
-        alone = self.planned(query_probs) ** 2
+        alone = self.planned(query_probs) ** 2  # variance of a design for each target alone, at a cost of 1
         equal = equal_loss_weights(np.sqrt(alone))
         if not alone.any():
             return equal
@@ -149,6 +153,7 @@ class DesignInput:
                 variance_left(self.places, variances, ratios, query_probs, is_nested=self.stage.is_nested)
                 for variances in self.target_variances
             ]
+            # variances at a cost of 1: these are of rates that cost ``cost``, and variance falls as 1 / cost
             weights = weights * np.divide(cost * np.array(left), alone, out=np.zeros_like(alone), where=alone > 0)
             weights /= max(float(weights.sum()), np.finfo(float).tiny)
         return [float(w) for w in weights]
@@ -196,7 +201,10 @@ class DesignInput:
         return self.stage.pooled(self.places, replace(variances, misplaced=0.0))
 
     def rates(self, weights: Sequence[float], *, alike: bool) -> RelativeRates:
-        """Compute relative sampling rates for targets with these weights; equal rates if ``alike``."""
+        """Compute sampling rates, up to a common factor, for targets with these weights; equal rates if ``alike``.
+
+        ``weights`` has one number for each target, and is empty for a single one.
+        """
         variances = () if alike else self.hedged_variances
         return relative_rates(self.stage, self.places, variances, weights, alike=alike)
 
@@ -242,10 +250,11 @@ def largest_grade(targets: Sequence[Target], max_grade: int | None) -> int | Non
 def relative_rates(
     stage: Stage, places: OrderPlaces, variances: Sequence[Variances], weights: Sequence[float], *, alike: bool
 ) -> RelativeRates:
-    """Compute relative sampling rates from the variances of targets with their weights.
+    """Compute sampling rates, up to a common factor, from the variances of targets with their weights.
 
-    If ``alike`` is true, all rates are equal and ``variances`` and ``weights`` are not used. For several targets, raise
-    InputError unless the weights are one finite number of at least 0 for each target, not all 0.
+    They are sqrt(variance / cost), pooled where ``stage`` judges items together. If ``alike`` is true, all rates are
+    equal and ``variances`` and ``weights`` are not used. For several targets, raise InputError unless the weights are
+    one finite number of at least 0 for each target, not all 0.
     """
     if alike:
         n = places.open_costs.size

@@ -61,7 +61,7 @@ class ItemReading(Reading):
 
     @cached_property
     def known_values(self) -> Floats:
-        """Contribution of known grades to each query's value, shape (n_queries,)."""
+        """Contribution of known grades to each query's value, shape (n_queries,): a sum over items, so it is exact."""
         return self.settled_values
 
     @cached_property
@@ -114,6 +114,7 @@ class ItemReading(Reading):
         if not self.learns:
             return ItemJudge(self, gains, self.node_records)
         records = self.node_records.copy()
+        # p(label | node) of each place, (n_places, n_nodes); items without a label are not read
         likelihoods = self.beliefs.nodes[:, items, np.maximum(merged.grades[items], 0)].T
         likelihoods[np.isin(items, merged.items)] = 0.0  # if judges disagree, nodes keep their relative weights
         records[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
@@ -137,9 +138,10 @@ class ItemJudge(ReadingJudge):
     node_records: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Compute what estimators need of each query of a selection (the judged items).
+        """Compute what estimators need of each query of a selection (the judged items), one row for each query.
 
-        It is the query's observed value and regressors, with their variances within the query.
+        Columns of ``totals`` are the observed value and the regressors, with weights 1 / probability of judging an
+        item; ``within`` is the upper triangle, row by row, of their variances due to the choice of the items.
         """
         reading, order, n = self.reading, self.reading.order, selection.queries.size
         width = 1 + reading.regressors.shape[1]
@@ -153,9 +155,9 @@ class ItemJudge(ReadingJudge):
     def _expect_missing(self, selection: Rows, values: Floats) -> None:
         """Add the expected gain of items that cannot be judged to ``values``, in place, shape (n_selected_queries,).
 
-        Only queries sampled with certainty need it: the model's total over all queries, to which the estimator adds
-        weighted residuals, holds it for the others. An item contributes its weight in
-        the value (`open_contrast`) times its expected gain.
+        Only queries judged completely with certainty need it: the model's total over all queries, to which the
+        estimator adds weighted residuals, holds it for the others. An item contributes its weight in the value
+        (`open_contrast`) times its expected gain. ``selection`` holds the judged queries with their places (items).
         """
         if not self._lacks_any:
             return

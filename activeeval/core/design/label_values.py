@@ -47,6 +47,7 @@ def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
     pool, terms = target.pool, target.terms(beliefs.max_grade + 1)
     owners, n = pool.item_queries[items], pool.n_queries
     mean, variance, relevant = _moments(beliefs, owners, items, terms)
+    # numerator: each item's part of E[N]; by default its slope times its expected gain
     ideal, discount = _ideals(owners, n, mean, relevant, terms)
     slopes, numerator = target.contrast[items], None
     if terms.numerator == PRECISION:
@@ -83,13 +84,14 @@ def _ideals(owners: Ints, n: int, mean: Floats, relevant: Floats, terms: Terms) 
     mean, relevant : ndarray, shape (n_items,)
         Expected gain of each item, and the probability that it is above 0.
     """
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # any_left: probability of at least one relevant item
         any_left = -np.expm1(np.bincount(owners, np.log1p(-np.minimum(relevant, 1.0)), minlength=n))
     count = np.bincount(owners, relevant, minlength=n)
     gain = np.divide(np.bincount(owners, mean, minlength=n), count, out=np.zeros(n), where=count > 0)
     n_relevant = np.divide(count, any_left, out=np.zeros(n), where=any_left > 0)
     # clip by the query's own number of items: the length of the discounts depends on other queries
     ranks = np.minimum([n_relevant, n_relevant + 1.0], np.bincount(owners, minlength=n))
+    # value of an ideal with that many items of gain 1, and with one more
     worth = np.interp(ranks, np.arange(terms.cumulative.size), terms.cumulative)
     return gain * worth[0], worth[1] - worth[0]
 

@@ -206,7 +206,8 @@ class Levels(Scheme):
     def limit(self, order: Order, budget: float) -> float:
         """Estimate a level below which the units (items judged at once) probably cost more than the budget.
 
-        It is infinite if the budget pays for everything, and the known limit if the order comes from a larger pool.
+        Its expected cost exceeds the budget by `_AHEAD` standard deviations (for equal queries). It is infinite if the
+        budget pays for everything, and the known limit if the order comes from a larger pool.
         """
         if order.larger_pool is not None:
             return order.larger_pool.horizon
@@ -244,11 +245,13 @@ class Levels(Scheme):
         queries = np.repeat(bundles.queries, np.diff(bundles.row_places))
         by_level = np.lexsort((queries, bundles.levels))
         levels, owners = bundles.levels[by_level], queries[by_level]
+        # places of one query with the same level are one unit: flag the first of each
         firsts = (np.diff(levels, prepend=-1.0) > 0) | (np.diff(owners, prepend=-1) != 0)
         ranks = np.empty(by_level.size, np.int64)
         ranks[by_level] = np.cumsum(firsts) - 1
         unit_queries, unit_costs = owners[firsts], np.zeros(np.count_nonzero(firsts))
         np.add.at(unit_costs, ranks, order.costs[bundles.places])
+        # the overhead of opening a query is paid with its first unit
         turned_to, first_units = np.unique(unit_queries, return_index=True)
         unit_costs[first_units] += order.overheads[turned_to]
         return Queue(
@@ -285,7 +288,7 @@ class Levels(Scheme):
         todo = np.arange(keys.size)
         while todo.size:
             bundles = _bundles_below(order, keys[todo], limit)
-            levels = np.empty((todo.size, budgets.size))
+            levels = np.empty((todo.size, budgets.size))  # level at which each budget ends, infinite if it pays for all
             kernel.settle(bundles, order.kernel_arrays, budgets * (1 + ROUNDING), levels)
             is_done = np.isfinite(levels[:, -1]) | math.isinf(limit)
             levels[~is_done] = 0.0  # level 0 selects nothing: these keys are repeated with a higher limit
@@ -309,7 +312,7 @@ def _bundles_below(order: Order, keys: NDArray[np.uint64], limit: float) -> Bund
             places=np.empty(n_places + longest, np.int64),
             levels=np.empty(n_places + longest),
         )
-        n = kernel.come(keys, order.kernel_arrays, limit, room)
+        n = kernel.come(keys, order.kernel_arrays, limit, room)  # rows written, −1 if they do not fit
         if n >= 0:
             break
         n_rows, n_places = 2 * n_rows, 2 * n_places
@@ -338,6 +341,7 @@ def _selected(bundles: BundlesBelow, order: Order, levels: Floats, is_done: NDAr
         Keys that are finished; the result counts only these.
     """
     costs = np.empty(levels.size)
+    # owners: key of each row; only finished keys are numbered in the result
     owners, taken = kernel.take(bundles, order.kernel_arrays, levels, costs)
     return Selections(
         owners=owners if is_done.all() else (np.cumsum(is_done) - 1)[owners],

@@ -79,7 +79,7 @@ class RatePlan:
 
     @classmethod
     def of_input(cls, design_input: DesignInput, order: Order, which: int = 0) -> RatePlan:
-        """Build the variance of target number ``which`` as a function of inclusion probabilities.
+        """Build the variance of target number ``which``, from 0, as a function of inclusion probabilities.
 
         ``order`` (items in judging order, with sampling rates) serves all targets of ``design_input``.
         """
@@ -116,9 +116,9 @@ class RatePlan:
     def chances(self, budget: float) -> tuple[Floats, Floats]:
         """Compute the probabilities with which the design opens queries and judges places at a budget.
 
-        The budget is in mean items (the mean cost of an item is 1). The results have shapes (n_queries,) and
-        (n_wanted,); a place is wanted if its item's label is unknown and can change the value. A place is an item in
-        the judging order of its query.
+        The budget is in mean items (the mean cost of an item is 1), met on average. The results have shapes
+        (n_queries,) and (n_wanted,); a place (item in the judging order of its query) is wanted if its label is unknown
+        and can change the value.
         """
         return self._chances(self.order.level_for(budget))
 
@@ -136,7 +136,7 @@ class RatePlan:
         return self.variance(*self.chances(budget))
 
     def at_level(self, level: float) -> float:
-        """Compute the design's variance at a sampling level T; a place of rate r is judged with probability T r.
+        """Compute the design's variance at a sampling level T: a place of rate r has the probability min(1, T r).
 
         A place is an item in the judging order of its query.
         """
@@ -154,14 +154,19 @@ class RatePlan:
         return min(_left(whole, turned_to) / left, 1.0) if left > 0 else 0.0
 
     def is_certain(self, judged: Floats) -> NDArray[np.bool_]:
-        """Flag the queries all of whose items are judged with certainty, from the probabilities of wanted places.
+        """Flag the queries all of whose items are judged with certainty, shape (n_queries,).
 
-        A place is an item in the judging order of its query.
+        ``judged`` (n_wanted,) is the probability of judging each wanted place: an item whose unknown label can change
+        the value.
         """
         return np.asarray(np.bincount(self._owners, judged < 1, minlength=self.offsets.size - 1) == 0)
 
     def without_overhead(self) -> RatePlan:
-        """Return this function as if opening a query cost nothing; only for a design that judges parts of queries."""
+        """Return this function as if opening a query cost nothing; only for a design that judges parts of queries.
+
+        Ratios of variance to cost are then those of the single items; if prefixes are judged, they are pooled again so
+        that they never rise along a query. Items sampled independently leave no variance to the opening of a query.
+        """
         order, costs = self.order, self.order.costs[self.places]
         free = np.zeros_like(order.overheads)
         ratios, of_query = self.of_open / costs, np.zeros_like(self.of_query)
@@ -182,7 +187,8 @@ class RatePlan:
     def least(self, budget: float) -> float:
         """Compute the least variance that any inclusion probabilities could reach at a budget in mean items.
 
-        The mean item costs 1.
+        The mean item costs 1. The probabilities are min(1, T r) with the optimal rates r of queries and places, at the
+        level T with this expected cost.
         """
         order, level = self.order, np.inf
         if budget < order.cost:

@@ -231,7 +231,7 @@ class Method:
         )
 
     def rates(self, design_input: DesignInput, weights: Sequence[float]) -> RelativeRates:
-        """Compute the relative sampling rates of a part of a pool, for targets with these weights."""
+        """Compute sampling rates of a part of a pool, up to a common factor, for targets with these weights."""
         return self.scheme.rates(design_input, weights, is_optimal=self.is_optimal)
 
     def draw_probs(
@@ -261,11 +261,11 @@ class Method:
     def order(
         self, design_input: DesignInput, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float
     ) -> Order:
-        """Build the order (places with rates) of a part of a pool; ``share`` is defensive, sums of the whole pool."""
+        """Build the order (items with rates) of a part of a pool; least rate: ``share`` of the mean one in ``sums``."""
         return order_of(design_input.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
 
     def design_of(self, design_input: DesignInput, order: Order, scheme: Scheme, max_grade: int | None) -> Design:
-        """Build the design from its parts, of a pool or of queries taken from a larger one."""
+        """Build the design, without a budget, from its parts: those of a pool or of queries taken from a larger one."""
         return Design(
             name=self.name,
             scheme=scheme,
@@ -289,7 +289,7 @@ class Method:
     def _beliefs(
         self, targets: Sequence[Target], grade_probs: ArrayLike | GradeProbs | None, known: Ints, model: ModelOptions
     ) -> GradeProbs | None:
-        """Build the method's grade model; None if it uses none. Raise InputError if a needed one is missing."""
+        """Build the method's grade model (uniform if it ignores models), or None; InputError if a model is missing."""
         pool = targets[0].pool
         if not self.is_optimal and not self.stage.needs_model:
             return None
@@ -306,19 +306,19 @@ class Method:
             raise InputError(
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
             )
-        names = ("node_weights", "factor", *(("extra_probs", "refit") if self.is_fitted else ()))
+        names = ("node_weights", "factor", *(("extra_probs", "refit") if self.is_fitted else ()))  # regressors of a fit
         options: dict[str, Any] = {name: model[name] for name in names if name in model}  # type: ignore[literal-required]
         return self.stage.model(GradeProbs.of(pool, grade_probs, known=known, **options))
 
 
 def _paper(name: str, when: str, **choices: Any) -> Method:
-    """Define a method of the paper: draws with replacement, ratio estimator, independent grades."""
+    """Define a method of the paper: draws with replacement, ratio estimator, independent grades; ``choices``: rest."""
     paper: dict[str, Any] = {"scheme": Replacement, "is_fitted": False, "ignores_factor": True, "defensive_share": 0.0}
     return Method(name=name, when=when, **paper, **choices)
 
 
 def _levels(name: str, when: str, stage: Stage, **choices: Any) -> Method:
-    """Define a method that judges units (items judged at once) by ascending random level, without replacement."""
+    """Define a method that judges units (items judged at once) by ascending random level; ``choices``: fields."""
     return Method(name=name, when=when, stage=stage, **choices)
 
 

@@ -327,7 +327,7 @@ class OrderPlaces:
         has_any = np.diff(self.open_offsets) > 0
         query_rates = np.where(has_any, query_probs * of_query, 0.0)
         if not is_nested:
-            query_rates[has_any & (self.overheads == 0)] = np.inf
+            query_rates[has_any & (self.overheads == 0)] = np.inf  # opening is free: the query is always opened
             place_rates = slopes
         else:
             floors[self.matters] = 0.0 if least is None else query_probs[self.open_queries] * least
@@ -352,7 +352,7 @@ class OrderPlaces:
     def rates_unseen(self, query_rates: Floats, slopes: Floats, floors: Floats) -> Floats:
         """Compute the planned rates (n_places,) of an order that judges prefixes, before any label is seen.
 
-        They follow ``slopes`` but are at least ``floors`` (`Order.slopes`), and never rise along a query.
+        They are p sqrt(variance / cost), ``slopes``, or ``floors`` if larger (n_places,), and never rise along a query.
         """
         n, wanted = self.items.size, np.diff(self.open_offsets)
         place_rates, no_looks = np.empty(n), np.zeros(n, dtype=np.bool_)

@@ -83,7 +83,7 @@ class PlannedVariance:
         return cls(array[0].astype(np.int64), array[1], array[2])
 
     def __add__(self, other: PlannedVariance) -> PlannedVariance:
-        """Add the curves of two parts of a pool."""
+        """Add the curves of two parts of a pool: sums of the same bin of rates are added up."""
         return self._added(
             np.concatenate((self.bins, other.bins)),
             np.concatenate((self.weighted, other.weighted)),
@@ -93,8 +93,9 @@ class PlannedVariance:
     def at(self, levels: Floats) -> Floats:
         """Compute the planned variance at each of ``levels``, shape (n_levels,).
 
-        At the sampling level T > 0 a place (item in judging order) of rate r is judged with probability min(1, T r).
-        The variance is at least 0, and 0 where everything is sampled with certainty.
+        At the sampling level T > 0 a place (item in judging order) of rate r is judged with probability min(1, T r),
+        and leaves V / (T r) − V of its variance V while T r < 1: `weighted` / T − `whole`, summed over bins of rates
+        below 1 / T. The variance is at least 0, and 0 where everything is sampled with certainty.
         """
         inverse = 1.0 / np.asarray(levels, dtype=np.float64)
         n = np.searchsorted(np.exp2(self.bins / _PER_OCTAVE), inverse)  # number of bins with rates below 1 / T

@@ -57,9 +57,10 @@ class PrefixReading(Reading):
         ``labels`` are grades (n_items,), −1 for an item that cannot be judged, or `SoftLabels`.
         """
         merged, order = self._all_labels(labels), self.order
-        # steps of the control regressor (a regressor of mean 0), accumulated up to each place
+        # steps of the control regressor (a regressor of mean 0), accumulated up to each place: those of the expected
+        # value (`lowest`, minus the prediction before labels) if all unknown grades were the lowest
         drift = self.lowest - self.predictions[order.place_queries]
-        if self.beliefs.refit is not None:
+        if self.beliefs.refit is not None:  # the model learns from the labels of each selection
             return RefittedJudge(self, merged, drift)
         expected = expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1]
         return PrefixJudge(self, expected, drift)
@@ -121,6 +122,8 @@ class RefittedJudge(ReadingJudge):
         """Compute what estimators need of each query of a selection (the judged items): its value and regressors.
 
         For several selections there is one row for each query of each, and each selection has its own refitted model.
+        Columns of ``totals`` are the value and the regressors; ``within`` is the upper triangle, row by row, of their
+        variances within the query.
         """
         # the selection of each row; a single `Selection` has no owners
         owners = getattr(selection, "owners", np.zeros(selection.queries.size, dtype=np.int64))
@@ -144,6 +147,7 @@ class RefittedJudge(ReadingJudge):
         # the model learns from items with a single grade, not from those whose judges differ
         plain = items[(self.labels.grades[items] >= 0) & ~np.isin(items, self.labels.items)]
         grades = self.labels.grades[plain]
+        # weights of the model's nodes by how well it predicts the labels of other queries
         beliefs = reading.beliefs.trusting(plain, grades)
         if not reading.target.terms(beliefs.max_grade + 1).is_exact:
             # a value divided by an ideal is predicted from new grade probabilities, not only from new node weights

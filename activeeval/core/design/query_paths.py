@@ -42,6 +42,7 @@ class QueryPaths:
     @classmethod
     def begun(cls, history: History, order: Order) -> Self:
         """Build the paths before any label: only rates up to a query's first re-planning of its depth are known."""
+        # number of re-planning points before each place (item in judging order), cumulated over all queries
         n_looks = np.concatenate(([0], np.cumsum(history.looks)))
         is_known = n_looks[:-1] == n_looks[order.offsets[order.place_queries]]
         nothing = np.zeros(order.items.size, dtype=np.int64)
@@ -92,7 +93,8 @@ class QueryPaths:
     def extended(self, history: History, seen: LabelsSoFar) -> Self:
         """Return the paths with the further rates that the labels seen so far determine.
 
-        A rate that is fixed already does not change. ``history`` holds the rules by which rates follow labels.
+        A rate that is fixed already does not change. A query goes on if all its places (items in judging order) with a
+        fixed rate have labels. ``history`` holds the rules by which rates follow labels.
         """
         order, known = seen.order, self.n_known(seen.order)
         goes_on = (known < seen.wanted) & (seen.depths >= known)

@@ -210,7 +210,8 @@ def variance_left(
 ) -> float:
     """Compute the variance of the estimate, Σ p V / rate over queries and wanted places (items in judging order).
 
-    Rates are ``ratios`` times p; probabilities are not clipped to 1 here.
+    Rates are ``ratios`` times p = ``query_probs`` (n_queries,), and count as at least a millionth of the largest;
+    probabilities are not clipped to 1 here. V are the ``variances`` that opening queries and judging places remove.
     """
     owners = places.open_queries
     of_query = of_stage(places, variances, is_nested=is_nested)
@@ -257,7 +258,8 @@ class RateSums:
     def of(cls, places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> RateSums:
         """Compute sums of probabilities, costs, and rates times costs over a pool or a part of one.
 
-        ``ratios`` are the rates up to the query probabilities ``query_probs`` (n_queries,).
+        ``places`` are the items to judge with their costs; rates are ``ratios`` times the query probabilities
+        ``query_probs`` (n_queries,).
         """
         # exactly rounded sums do not depend on the order of the queries
         top, bottom = (math.fsum(part.tolist()) for part in weighed(places, ratios, query_probs))
@@ -296,10 +298,13 @@ def order_of(
 ) -> Order:
     """Build the order: places with sampling rates p sqrt(variance / cost), bounded below however sure the model is.
 
-    A place is an item in the judging order of its query.
+    A place is an item in the judging order of its query; it is wanted if its unknown label can change a value.
 
     Parameters
     ----------
+    rates : RelativeRates
+        Ratios sqrt(variance / cost) of queries and wanted places, and the least probability of each wanted place once
+        its query is sampled. If the variance may lie at any place (``is_doubted``), no place is below the query bound.
     query_probs : ndarray, shape (n_queries,)
         p(x) over the whole pool.
     sums : RateSums
@@ -313,6 +318,7 @@ def order_of(
     owners = places.open_queries
     if largest == 0:
         of_query, of_open, largest = np.ones_like(of_query), np.ones_like(of_open), 1.0
+    # least rate of a query: never 0, because an excluded query would bias the estimate
     floor = max(share * sums.mean_rate, LEAST_RATE * largest)
     of_query = np.maximum(of_query, floor)
     least = rates.least_shares * of_query[owners]

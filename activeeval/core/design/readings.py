@@ -34,10 +34,10 @@ class VarianceModel(Protocol):
     """Interface that predicts the variances of a target's values; implemented by stages."""
 
     def model(self, beliefs: GradeProbs) -> GradeProbs:
-        """Return the grade model to predict with, derived from the one given."""
+        """Return the grade model to predict with, derived from ``beliefs``: the same, or one that is never certain."""
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: Any) -> Variances:
-        """Compute the variances of a target's values."""
+        """Compute the variances of a target's values by query and place; ``beliefs`` is the `GradeProbs` or None."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -177,6 +177,7 @@ class Reading:
         if self.larger_pool_sums is not None:
             return self.larger_pool_sums
         p, is_open = self.query_probs, self.is_open
+        # p of open queries, and the part of each query's value that known grades decide
         left, known = np.where(is_open, p, 0.0), np.where(is_open, self.known_values, self.settled_values)
         return PoolSums(
             n_queries=int(np.count_nonzero(p)),
@@ -301,7 +302,8 @@ class ReadingJudge:
     def totals(self, selection: Rows) -> JudgedTotals:
         """Compute what an estimator needs of the judged items, one row for each query of one or several selections.
 
-        The result has each query's observed value and regressors, with their variances within the query.
+        ``totals`` (n, 1 + k) has each query's observed value and k regressors, ``within`` the upper triangle, row by
+        row, of their variances within the query.
         """
         raise TypeError("subclasses implement `totals`")
 
@@ -315,9 +317,9 @@ class WholeQueryJudge(ReadingJudge):
     values: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Compute what estimators need of each query of a selection (the judged items).
+        """Compute what estimators need of each query of a selection (the judged items), one row for each query.
 
-        It is the query's observed value and regressors, with their variances within the query.
+        It is the query's value and regressors; their variances within the query are 0, because all of it is judged.
         """
         z = self.reading.regressors[selection.queries]
         totals = np.column_stack((self._expected(selection)[selection.queries], z))

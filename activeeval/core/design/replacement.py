@@ -77,6 +77,7 @@ class ReplacementDraws:
         is_kept[queries] = True
         places = np.flatnonzero(is_kept[self.queries])
         before = np.where(places > 0, self.cumulative[places - 1], 0.0)
+        # two entries for each kept query: the gap up to its interval, then the query itself; and a last gap up to 1
         cumulative = np.append(np.column_stack((before, self.cumulative[places])).ravel(), self.cumulative[-1])
         indices = np.full(cumulative.size, -1)
         indices[1::2] = np.searchsorted(queries, self.queries[places])
@@ -98,7 +99,8 @@ class ReplacementDraws:
     def n_draws(self, budget: float) -> int:
         """Compute the number of draws whose expected cost is the budget Λ: n* = Λ / E_q[λ], rounded down.
 
-        λ is the cost of judging a query whole, in mean items (the mean item costs 1), and q the draw probability.
+        λ is the cost of judging a query whole, in mean items (the mean item costs 1), and q the draw probability. At
+        most `DRAWS_PER_QUERY` draws per query of the pool; that many if judging costs nothing.
 
         Raises
         ------
@@ -220,6 +222,7 @@ class Replacement(Scheme):
         if probs.shape != (n_queries,) or not (probs > 0).all():
             raise ValueError("its sampling probabilities do not fit its pool")
         if "gathered" in arrays:
+            # of the larger pool that the queries were gathered from: number of queries, Σ λ and E_q[λ]
             size, cost, expected_cost = arrays["deck"].tolist()
             places = {name: arrays[f"deck.{name}"] for name in _DECK}
             draws = ReplacementDraws(**places, size=int(size), cost=cost, expected_cost=expected_cost)
@@ -265,7 +268,7 @@ class Replacement(Scheme):
         return [[target] for target in targets]
 
     def draws_of(self, order: Order) -> ReplacementDraws:
-        """Return the queries of an order with their draw probabilities and costs."""
+        """Return the queries of an order with draw probabilities and costs; those stored for a larger pool if any."""
         if self.draws is not None:
             return self.draws
         costs = np.bincount(order.place_queries, order.costs, minlength=order.n_queries) + order.overheads
@@ -332,6 +335,7 @@ class Replacement(Scheme):
         The budget is the last of ``blocks``; the sample can only be read when all units are judged.
         """
         draws = self.draws_of(order)
+        # repeated draws count in the estimate, but are judged once
         queries, spent, _ = draws.run(key, blocks[-1], expected=expected)
         distinct, first = np.unique(queries, return_index=True)
         new = queries[np.sort(first)]

@@ -109,7 +109,7 @@ class Scheme(Protocol):
     def check_asked(cls, name: str, targets: Sequence[Target], known: Ints) -> None:
         """Raise InputError if a sample of the method ``name`` cannot serve the targets with these known grades.
 
-        ``known`` has shape (n_items,), with −1 for an unknown grade.
+        ``known`` has shape (n_items,), with −1 for an unknown grade. By default all are served.
         """
         return
 
@@ -133,12 +133,12 @@ class Scheme(Protocol):
 
     @classmethod
     def estimator(cls, *, is_fitted: bool) -> str:
-        """Return the name of the estimator, for one whose regression is fitted to the sample or fixed beforehand."""
+        """Return the estimator's name; ``is_fitted`` is True if its coefficients are fitted to the sample."""
         return "regression" if is_fitted else "difference"
 
     @classmethod
     def questions(cls, targets: Sequence[Target]) -> list[Sequence[Target]]:
-        """Group the targets so that one sample serves each group."""
+        """Group the targets so that one sample serves each group; by default one sample serves all."""
         return [targets]
 
     # Used with an order
@@ -205,6 +205,7 @@ class Scheme(Protocol):
         """Compute the probability that each place (item in the judging order) is sampled, shape (n_places,).
 
         ``level`` is the sampling level T that was reached: a place of rate r is taken with probability min(1, T r).
+        ``selection``, the sample, is used only by schemes without levels.
         """
         return order.inclusion_probs(level)[1]
 
@@ -221,7 +222,7 @@ class Scheme(Protocol):
         """
 
     def rows(self, reading: Reading, selection: Selection) -> Ints:
-        """Return the query of each row of an estimator: judged queries that were sampled by chance, not surely."""
+        """Return the query of each row of an estimator (indices): judged ones sampled by chance, not with certainty."""
         return selection.queries[reading.chosen_by_chance(selection)]
 
     # Used by simulations
@@ -255,7 +256,8 @@ def check_budget(budget: float) -> float:
 def check_pays(budget: float, least: float, order: Order, costs: Floats, what: str) -> None:
     """Raise BudgetError if a budget is below ``least``, and InputError unless it is a positive number.
 
-    The message names the query with the largest of ``costs`` (n_queries,), and calls its unit ``what``.
+    The message names the query with the largest of ``costs`` (n_queries,), and calls its unit ``what``. All costs and
+    the budget are in mean items (the mean item costs 1).
     """
     if check_budget(budget) * (1 + ROUNDING) < least:
         query, dearest = repr(order.pool.query_texts[int(np.argmax(costs))]), float(costs.max(initial=0.0))

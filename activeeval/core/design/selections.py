@@ -98,5 +98,6 @@ def whole(order: Order, queries: Ints, cost: float, level: float = math.inf) -> 
     """
     counts = np.diff(order.offsets)[queries]
     first = order.offsets[queries]
+    # the successive places of each query, one query after the other
     places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
     return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)

@@ -74,7 +74,7 @@ class Stage(Protocol):
         """True if a measure can be estimated from the judged part."""
 
     def model(self, beliefs: GradeProbs) -> GradeProbs:
-        """Return the grade model to predict with."""
+        """Return the grade model to predict with, derived from ``beliefs``: the same, or one that is never certain."""
 
     def places(self, targets: Sequence[Target], beliefs: Any, known: Ints) -> OrderPlaces:
         """Arrange the items that targets need as places (items in judging order) of their queries.
@@ -207,7 +207,7 @@ class Depth:
         of_open = np.maximum(squares[places.matters], 0.0)
         nothing = np.zeros(places.pool.n_queries)  # the places hold all of the variance
         least, misplaced = _least_depth_shares(target, places), 0.0
-        if not terms.is_exact:
+        if not terms.is_exact:  # divided by an ideal: any label can matter
             least, misplaced = np.full(of_open.size, LEAST_ITEM_SHARE), MISPLACED_SHARE
         return Variances(of_query=nothing, of_open=of_open, least_shares=least, misplaced=misplaced)
 
@@ -215,14 +215,14 @@ class Depth:
         """Compute the optimal rates sqrt(variance / cost); neighbours share one where it would rise along a query."""
         of_open, offsets = _as_doubted(places, variances), places.open_offsets
         has_any = np.diff(offsets) > 0
-        of_open[offsets[:-1][has_any]] += variances.of_query[has_any]
+        of_open[offsets[:-1][has_any]] += variances.of_query[has_any]  # a query is opened with its first place
         whole = replace(variances, of_open=of_open)
         return pooled(places, whole, is_nested=True)
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
         """Build the reading (what estimators need besides labels) of a target; InputError if an item is not covered."""
         check_reaches(target, order, known, as_prefix=True)
-        lowest_grades = np.maximum(known, 0)
+        lowest_grades = np.maximum(known, 0)  # as if every unknown item had grade 0
         f0, lowest = expectations_of(target, beliefs, order.offsets, order.items, lowest_grades)
         common: dict[str, Any] = {"target": target, "order": order, "known": known, "stage": self}
         return PrefixReading(**common, predictions=f0, beliefs=beliefs, lowest=lowest)
@@ -338,7 +338,10 @@ def _as_doubted(places: OrderPlaces, variances: Variances) -> Floats:
 
 
 def _least_depth_shares(target: Target, places: OrderPlaces) -> Floats:
-    """Compute least probabilities of the items to judge, once their query is sampled, by the weights of their ranks."""
+    """Compute least probabilities of the items to judge, once their query is sampled, by the weights of their ranks.
+
+    They are `LEAST_RANK_SHARE` for the rank with the query's largest weight, and never rise along a query.
+    """
     items, offsets, owners = places.items[places.matters], places.open_offsets, places.open_queries
     worth = np.abs(target.contrast[items])
     largest = np.zeros(offsets.size - 1)

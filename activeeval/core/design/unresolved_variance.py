@@ -61,7 +61,7 @@ class LabelsSoFar:
     wanted: Ints
 
     def of(self, queries: Bools) -> LabelsSoFar:
-        """Restrict computations to the queries flagged in ``queries``, shape (n_queries,)."""
+        """Restrict computations to the queries flagged in ``queries``, (n_queries,): others have no wanted places."""
         return replace(self, wanted=np.where(queries, self.wanted, 0))
 
 
@@ -100,6 +100,8 @@ def _walk(
 
     Parameters
     ----------
+    seen : LabelsSoFar
+        The order, the grade model, the labels and how many of each query's first places have them.
     n_paths : ndarray of int64, shape (n_queries,)
         Number of label sets to draw from the model for each query; empty to use the actual labels of ``seen``.
     part : _QueryBlock
@@ -114,7 +116,7 @@ def _walk(
         it, each of shape (n_sets, n_places); and the stop of each query, shape (n_sets, n_queries).
     """
     order, terms = seen.order, target.terms(seen.beliefs.max_grade + 1)
-    codes, values = seen.labels.coded(terms.values)
+    codes, values = seen.labels.coded(terms.values)  # labels as indices into values, −1 for none
     arrays = walked(target, replace(terms, values=values), seen.beliefs, order.offsets, order.items)
     left, shares = np.zeros((n_sets, part.n_places + part.n_queries)), np.ones((n_sets, part.n_places + part.n_queries))
     stops = np.zeros((n_sets, part.n_queries), dtype=np.int64)

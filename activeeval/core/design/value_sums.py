@@ -74,7 +74,7 @@ class PoolSums:
     planned_blindly: PlannedVariance | None = None
 
     def __add__(self, other: PoolSums) -> PoolSums:
-        """Add the sums of two parts of a pool; a planned variance that is None stays None."""
+        """Add the sums of two parts of a pool, field by field; a planned variance that is None stays None."""
         parts = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         added: dict[str, Any] = {name: None if value is None else value + more for name, value, more in parts}
         return PoolSums(**added)

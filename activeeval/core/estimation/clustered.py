@@ -58,7 +58,9 @@ def ratios(totals: Floats) -> Floats:
 
 
 def weighted_mean(values: Floats, weights: Floats, queries: Ints) -> Figure:
-    """Compute the weighted mean of items with its standard error; ``queries`` is the query of each item; all (n,).
+    """Compute the weighted mean of items, with its standard error clustered by query.
+
+    ``queries`` is the query of each item; all arrays have shape (n,).
 
     Examples
     --------
@@ -119,9 +121,9 @@ def _moments(x: ArrayLike, y: ArrayLike, weights: Floats, queries: Ints) -> Floa
 
 
 def _centred(totals: Floats) -> tuple[Floats, Floats, Floats]:
-    """Compute Var x, Var y and Cov(x, y), each times Σ w, of each row of totals (w, wx, wy, wx², wy², wxy).
+    """Compute Var x, Var y and Cov(x, y), each times Σ w and of shape (n,), from rows of totals, shape (n, 6).
 
-    A variance is NaN if its column is constant.
+    The columns are the sums over items of w, wx, wy, wx², wy² and wxy. A variance is NaN if its column is constant.
     """
     w, x, y, xx, yy, xy = totals.T.reshape(_PARTS, -1)
     of_x, of_y = xx - x**2 / w, yy - y**2 / w
@@ -136,6 +138,10 @@ def _correlations(totals: Floats) -> Floats:
 
 
 def _shares_between(totals: Floats) -> Floats:
-    """Compute the intraclass correlation of each row of totals, which `share_between` summed, shape (n,)."""
+    """Compute the intraclass correlation from each row of totals (n, 4), shape (n,).
+
+    With weights w and residuals e, the columns are Σ w e w' e' and Σ w w' over pairs of different items of a query, and
+    Σ w e² and Σ w over items: the mean product of two items over the mean square.
+    """
     products, pairs, squares, weights = totals.T
     return np.asarray((products / pairs) / (squares / weights))

@@ -79,6 +79,10 @@ def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selec
     ----------
     evidence : Evidence
         Data of the judged ``selection`` for the target of ``reading``.
+    reading : Reading
+        What is known of the target besides labels: predictions, known grades, rates.
+    selection : Selection
+        The judged items of the sample.
 
     Returns
     -------
@@ -105,7 +109,9 @@ def value_variance(
     """Estimate the variance S² = Σ p (L − R)² of values between queries, with the terms of its error.
 
     p is the probability of a query, L its value, R = Σ p L. ``evidence`` and ``evaluated`` (the estimate R̂) are of the
-    judged ``selection`` for the target of ``reading``.
+    judged ``selection`` for the target of ``reading``. The result adds Σ p (L − R̂)² over certain queries (whose value
+    does not depend on chance), its estimate for the others, and the variance of R̂, because R̂² exceeds R² by that on
+    average.
     """
     inside = _by_items if reading.kind == "items" else _as_a_whole
     certain, opened = inside(evidence, evaluated, reading, selection)
@@ -139,28 +145,30 @@ def _by_items(
     """Compute Σ p L over certain queries, and estimate Σ p (L − R̂)² over open ones from residuals of predictions.
 
     A query is certain if its value does not depend on chance, else open; p is its probability, L its value and R̂ the
-    estimate of Σ p L. This way, *Items* of the module, uses a prediction of every query and the residuals of judged
-    ones.
+    estimate of Σ p L. With predictions m of all open queries, and residuals e (variance s within the query) and
+    importance weights ω of the judged ones, it is Σ_open p (m − R̂)² + Σ ω (2 (m − R̂) e + e² − s).
     """
     is_settled = reading.settled_by(selection)
     is_open = reading.is_open.copy()
     is_open[selection.queries[is_settled]] = False
     rows, weights = selection.queries[reading.chosen_by_chance(selection)], evidence.importance_weights
     coefficients, e, s = evidence.residuals()
+    # m − R̂ of every query: its known part plus fitted regressors, minus the estimate
     beyond = reading.known_values + reading.regressors[:, : coefficients.size] @ coefficients - evaluated.value
     terms = weights * (2 * beyond[rows] * e + e**2 - s)
     p = np.where(is_open, reading.query_probs, 0.0)
     noise = _noise(evidence, weights, terms, beyond[rows] + e, s)
     of_values = ValueVariance(value=float(p @ beyond**2 + terms.sum()), terms=terms, noise=noise)
+    # the base also holds the known parts of open queries
     return evidence.base - float(p @ reading.known_values), of_values
 
 
 def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s: Floats) -> Floats:
     """Compute the variance of each term of Ŝ² (the variance between queries), from choosing and sampling its query.
 
-    With s the variance from sampling within the query and ``beyond`` its estimated value minus the mean, beyond² has
-    the variance 4 (L − R̂)² s + 2 s² under normality; it is capped at the square of the term. ``weights`` are those of
-    the queries in Ŝ². All shapes are (n,).
+    ``beyond`` is a query's estimated value minus the mean R̂, s its variance from sampling within the query, L the true
+    value: beyond² has the variance 4 (L − R̂)² s + 2 s² under normality, capped at the square of the term. ``weights``
+    are those of the queries in Ŝ². All shapes are (n,). ``evidence.keep`` is 1 − π, π the probability of the query.
     """
     keep, s = evidence.keep, np.abs(s)
     within = weights**2 * (4 * np.maximum(beyond**2 - s, 0.0) * s + 2 * s**2)
@@ -170,7 +178,8 @@ def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s
 def _is_supported(evidence: Evidence, evaluated: EstimatorResult, of_values: ValueVariance) -> bool:
     """True if the variance between queries and that of the estimate are known well enough to report their ratio n.
 
-    The relative standard error of n must be at most `FARTHEST` and rest on `FEWEST_TERMS` terms or more.
+    The relative standard error of n must be at most `FARTHEST` and rest on `FEWEST_TERMS` terms or more, unless it is
+    only rounding. Where V̂ has no error by row (all but draws with replacement), it needs `FEWEST_DEGREES` degrees.
     """
     terms, noise = of_values.terms / of_values.value, of_values.noise / of_values.value**2
     of_variance = evidence.variance_errors(evaluated.contributions, evaluated.variance)

@@ -89,7 +89,7 @@ no spread. From 1e-8 to 1e-5 the only effect is that wrong intervals of zero wid
 def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
     """Raise observed variances V̂ towards the planned ones where a sample shows too little spread; all shapes (n,).
 
-    V* = max(V̂, (df V̂ + V_plan) / (df + 1)), with df the degrees of freedom of V̂.
+    V* = max(V̂, (df V̂ + V_plan) / (df + 1)), with ``degrees`` df of V̂; an infinite V̂ stays.
 
     V̂ is small if the rare large residual was not sampled. The variance that the model planned at the sampling level
     reached then raises it, and never lowers it: a model that expects too much spread is contradicted by the sample, one
@@ -109,6 +109,8 @@ def evaluate(evidence: Evidence, scope: str = "pool") -> EstimatorResult:
 
     Parameters
     ----------
+    evidence : Evidence
+        Data of the judged sample for one target.
     scope : {"pool", "population"}
         The performance over the pool itself, or over the population of queries of which the pool is a sample:
         W = S² / N is then added to the variance V*, S² the variance of L over queries; the degrees of freedom
@@ -137,9 +139,10 @@ def evaluate(evidence: Evidence, scope: str = "pool") -> EstimatorResult:
 
 
 def _choice(evidence: Evidence, result: EstimatorResult) -> tuple[float, float]:
-    """Compute the variance that the choice of the pool's queries adds to an estimate for the population.
+    """Compute the variance that the choice of the pool's queries adds to an estimate, and its degrees of freedom.
 
-    The second result are its degrees of freedom.
+    It is that between queries over their number or, for a pool drawn from a log (``evidence.drawn``), that of the draw;
+    then 0 if the variance of ``result`` is infinite anyway.
     """
     if evidence.drawn is None:
         return population_variance(evidence, result), _degrees_of_choice(evidence, result)
@@ -152,7 +155,11 @@ def check_scope(scope: str) -> str:
 
 
 def _evaluate(evidence: Evidence) -> EstimatorResult:
-    """Estimate value and variance for the queries of the pool; raise StateError if nothing has been judged yet."""
+    """Estimate value and variance for the queries of the pool; raise StateError if nothing has been judged yet.
+
+    If nothing is left to chance, the value is exact: variance 0 with infinite degrees of freedom. Otherwise the
+    observed variance is raised towards the planned one where it is too small.
+    """
     n, limits = evidence.values.size, UNLIMITED if evidence.reading is None else evidence.reading.limits
     contributions = np.empty(n)
     if evidence.is_census:
@@ -239,6 +246,7 @@ def evaluated(evidence: EvidenceArrays) -> Floats:
         Value, variance V* to report, its degrees of freedom, observed variance V̂ and planned variance.
     """
     observed, out = np.empty((evidence.base.size, 3)), np.empty((evidence.base.size, 5))
+    # columns of observed: the part of the value that depends on chance, V̂ and its degrees of freedom
     kernel.linear_estimates(evidence.starts, evidence.rows, evidence.population, evidence.is_fitted, observed)
     out[:, 0] = evidence.base + observed[:, 0]
     seen = (observed[:, 1], observed[:, 2], np.diff(evidence.starts))
@@ -280,11 +288,12 @@ def population_variance(evidence: Evidence, result: EstimatorResult) -> float:
     """Estimate the variance that the choice of the pool adds: S² / N, the variance between queries over their number.
 
     A query with probability p and value L is certain if L does not depend on chance, else open. S² (1 − Σ p²) is the
-    mean of L² minus R², estimated without bias by R̂² − V̂, and N is 1 / Σ p². L² is known for certain queries. For the
-    open ones it is estimated by the weighted mean of unbiased squares, minus the squares of their known terms, whose
-    total over the pool is known. If all queries are included and only items were sampled, a query without a sampled
-    item counts too: the weights are then those of the pool. If all values are known and equal, but not 0, their spread
-    in the population is unknown: infinite.
+    mean of L² minus R², R = Σ p L, which R̂² − V̂ (the estimate's square minus its variance) estimates without bias; N
+    is 1 / Σ p². L² is known for certain queries. For the open ones it is estimated by the weighted mean of unbiased
+    squares, minus the squares of their known terms, whose total over the pool is known. If all queries are included and
+    only items were sampled, a query without a sampled item counts too: the weights are then those of the pool. If all
+    values are known and equal, but not 0, or there is one query, their spread in the population is unknown: infinite.
+    The result is 0 if the variance of ``result`` is infinite already.
     """
     if not math.isfinite(result.variance):
         return 0.0
@@ -308,7 +317,7 @@ def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float)
     """Compute Satterthwaite's degrees of freedom of a sum of two variances V* + W.
 
     They are (V* + W)² / (V*²/df₁ + W²/df₂), with V* = ``of_pool``, df₁ = ``degrees``, W = ``added``, df₂ =
-    ``of_added``.
+    ``of_added``; df₁ if W is 0 or a variance is infinite.
 
     Examples
     --------
@@ -324,8 +333,8 @@ def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float)
 def _degrees_of_choice(evidence: Evidence, result: EstimatorResult) -> float:
     """Compute the degrees of freedom of the variance between queries, from the shares of single queries in it.
 
-    The rule is that of the observed variance V̂. They are at most N − 1, N the number of queries. Queries judged with
-    certainty count with equal shares.
+    A few dominant shares reduce them (`activeeval.core.kernels.estimates.degrees`). They are at most N − 1, N the
+    effective number of queries of the pool. Queries whose value is certain count with equal shares.
     """
     most = evidence.pool_size - 1.0
     if evidence.is_census:
@@ -333,6 +342,7 @@ def _degrees_of_choice(evidence: Evidence, result: EstimatorResult) -> float:
     centre, certain_share = result.value, 1.0 - evidence.open_share
     shares = evidence.importance_weights * np.maximum((evidence.values - centre) ** 2 - evidence.within[:, 0], 0.0)
     if n_certain := round(certain_share * evidence.pool_size):
+        # Σ p (L − R̂)² over certain queries, from their sums of p L², p L and p
         certain = evidence.certain_squares - 2 * centre * evidence.base + certain_share * centre**2
         shares = np.append(shares, np.full(n_certain, max(certain, 0.0) / n_certain))
     return min(float(estimates.degrees(shares, 1.0)), most)

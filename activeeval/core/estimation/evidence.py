@@ -31,8 +31,8 @@ class Evidence:
     query_probs, inclusion_probs : ndarray, shape (n,)
         p of each open query of the sample, and its probability π of being sampled; with replacement a row for each
         draw, with the draw probability q.
-    totals, within : ndarray
-        As in `activeeval.core.design.JudgedTotals`, a row for each open query.
+    totals, within : ndarray, shape (n, 1 + k) and (n, (1 + k)(2 + k) / 2)
+        y, the unknown part of the query's value, and its k regressors z; their variances within it, upper triangle.
     values : ndarray, shape (n,)
         Unbiased estimate of the value L of each open query of the sample.
     population : ndarray, shape (k,)
@@ -99,7 +99,7 @@ class Evidence:
         return 1 - self.inclusion_probs
 
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
-        """Estimate the part of the value that depends on chance, and fill ``contributions`` (n,) to its error.
+        """Estimate the part of the value that depends on chance; ``contributions`` (n,) receives each query's error.
 
         Returns the value, the variance V̂, its degrees of freedom, and V̂ as its formula gives it (possibly negative).
         """
@@ -152,7 +152,7 @@ class ReplacementEvidence(Evidence):
         return np.ones_like(self.inclusion_probs)
 
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
-        """Estimate the value, its variance and degrees of freedom by the ratio estimator; the variance comes twice.
+        """Estimate value, variance, degrees of freedom, and again the variance (the plain one), by the ratio estimator.
 
         Writes the contribution of each draw to the error into ``contributions`` (n,).
         """
@@ -234,7 +234,8 @@ class EvidenceArrays:
 def evidence_of(design: Design, reading: Reading, judge: ReadingJudge, selection: Selection) -> Evidence:
     """Collect the data from which a target is estimated: those of a judged selection (the places that a sample took).
 
-    A place is an item in the judging order of its query.
+    A place is an item in the judging order of its query. Unless the pool is a part of a larger one, a census also gets
+    the distribution of its values (`shares`), and a pool drawn from a log the values for the log (`drawn`).
 
     Parameters
     ----------
@@ -263,8 +264,8 @@ def _judged_values(
 ) -> JudgedValues:
     """Collect the value of each judged query, whether it was sampled by chance or with certainty.
 
-    ``evidence`` holds the queries sampled by chance. Values known before the sample are included; with replacement
-    there is a row for each draw.
+    ``evidence`` holds the queries sampled by chance. Queries without an unknown label that matters are included; with
+    replacement there is a row for each draw, or one for each query if all were drawn (a census).
     """
     queries, values = scheme.rows(reading, selection), evidence.values
     by_draws = isinstance(scheme, Replacement)
@@ -298,10 +299,9 @@ def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selec
     pool, order, judged, n = reading.pool_sums, reading.order, judge.totals(selections), selections.costs.size
     of_queries = (reading.query_probs, order.query_rates, reading.least_rates, reading.is_open, reading.known_values)
     queries = ReadingQueries(*of_queries, reading.regressors)
-    owners, taken = (
-        selections.owners,
-        SelectedRows(selections.queries, selections.levels, selections.counts, selections.places),
-    )
+    owners = selections.owners  # the selection of each row
+    taken = SelectedRows(selections.queries, selections.levels, selections.counts, selections.places)
+    # sums over queries judged with certainty, a row for each selection: columns BASE …, and Σ p z from FIRST on
     sums, starts = np.empty((n, kernel.FIRST + pool.population.size)), np.empty(n + 1, dtype=np.int64)
     n_queries, n_items = np.empty((2, n), dtype=np.int64)
     kernel.add_up(owners, taken, queries, judged.totals, sums, starts, n_queries, n_items)
@@ -342,7 +342,7 @@ def _evidence(scheme: Scheme, design: Design, reading: Reading, judge: ReadingJu
 def _drawn(
     scheme: Replacement, design: Design, reading: Reading, judge: ReadingJudge, selection: Selection
 ) -> Evidence:
-    """Collect the data of judged queries that were drawn with replacement."""
+    """Collect the data of judged queries drawn with replacement, a row for each draw; a census has its exact sums."""
     p, pool = reading.query_probs, reading.pool_sums
     queries, first = np.unique(selection.queries, return_index=True)
     judged = judge.totals(selection)

@@ -98,7 +98,9 @@ class FirstPhaseValues:
     def centres(self, value: float) -> tuple[Floats, Floats]:
         """Compute the mean value of each stratum, (n_strata,), and the share of each judged query in it, (n,).
 
-        ``value`` is the estimate for the pool, used for strata with too few judged queries for a mean.
+        ``value`` is the estimate for the pool, used for strata of which the segment has only a part, or with too few
+        judged queries for a mean. If items were sampled independently, a mean is that of the known parts of all
+        queries, plus the weighted remainders of the judged ones; else the weighted mean of the judged values.
         """
         n_strata, of_rows = self.are_whole.size, self.strata[self.queries]
         weights = self.query_probs[self.queries] / self.chances
@@ -127,7 +129,12 @@ class FirstPhaseValues:
         """Estimate the variance that drawing the pool from a log adds, and the part of each judged query, (n,).
 
         ``centres`` (n_strata,) are means of strata and ``shares`` (n,) those of judged queries in them, from `centres`.
+        A query's squared distance from its mean has the weight (1 − π) P² (`costs_of_choice`). If items were sampled
+        independently, the sum is over the known parts of all queries, corrected by the judged ones. Otherwise judged
+        queries also stand for those of their stratum that are not judged; it is infinite if no judged query can. The
+        parts serve for degrees of freedom: they are the judged queries' own squares, weighted.
         """
+        # left: queries that were not certain to be judged
         cost, squares, left = self.costs_of_choice, self.squares(centres, shares), self.are_left
         weights = cost[self.queries] / self.chances
         if self.by_items:
@@ -135,6 +142,7 @@ class FirstPhaseValues:
             parts = weights * (squares - np.where(self.are_certain, 0.0, known[self.queries]))
             return float(cost[left] @ known[left] + parts.sum()), weights * squares
         parts = np.where(self.are_certain, weights * squares, 0.0)
+        # judged by chance: these stand for the other queries of their stratum that are left to chance
         is_open = ~self.are_certain & (weights > 0)
         by_stratum = np.bincount(self.strata[left], cost[left], minlength=self.are_whole.size)
         of_rows = self.strata[self.queries]
@@ -153,8 +161,8 @@ class FirstPhaseValues:
     def choice(self, value: float) -> tuple[float, float]:
         """Compute the variance that the draw from the log adds to an estimate ``value``, and its degrees of freedom.
 
-        The variance is 0 if all queries were certain to be drawn. It is infinite if fewer than two judged queries
-        represent others, or if all values are known and equal.
+        Queries that were certain to be drawn do not count; the variance is 0 if all were. It is infinite if fewer than
+        two judged queries represent others, or if all values are known and equal.
         """
         cost = self.costs_of_choice
         if not cost.any():
@@ -195,9 +203,16 @@ class FirstPhaseValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedValues:
-    """Judged queries, or draws of them, with values, variances within, probabilities and certainty; shape (n,) each.
+    """Judged queries, or draws of them; all arrays have shape (n,).
 
-    The attributes are those of `FirstPhaseValues`.
+    Attributes
+    ----------
+    queries : ndarray of int64
+        Indices of the queries.
+    values, within, chances : ndarray
+        Estimated value of each, the variance of that estimate, and the probability that the query is judged.
+    are_certain : ndarray of bool
+        True for queries judged with certainty.
     """
 
     queries: Ints
@@ -221,19 +236,23 @@ class JudgedValues:
 def values_of(
     draw: QueryDraw, query_probs: Floats, known: Floats, judged: JudgedValues, *, by_items: bool
 ) -> FirstPhaseValues:
-    """Combine the judged queries of a pool with the draw of the pool from a log.
+    """Combine the judged queries of a pool with the draw of the pool from a log; queries of probability 0 are dropped.
 
     Parameters
     ----------
+    draw : QueryDraw
+        Inclusion probability and stratum of each query of the pool in the draw from the log.
     query_probs : ndarray, shape (n_queries,)
         Weight of each query of the target's segment, 0 of others.
     known : ndarray, shape (n_queries,)
         Part of each query's value that was known before the sample.
+    judged : JudgedValues
+        The judged queries with their values.
     by_items : bool
         True if items were sampled independently.
     """
     counts = query_probs[judged.queries] > 0
-    left = known.copy()
+    left = known.copy()  # of queries left to chance; those judged with certainty enter with their value
     left[judged.queries[judged.are_certain]] = 0.0
     rows = {f.name: getattr(judged, f.name)[counts] for f in fields(judged)}
     return FirstPhaseValues(
@@ -264,8 +283,9 @@ def compare_drawn(
 ) -> PairedComparison | None:
     """Compare two runs, first − second, by their scores (n_queries,) on queries drawn from a log; None without a log.
 
-    The mean, its interval and the t test are for the log. The two other tests assume equally weighted queries: their p
-    values are NaN.
+    The mean, its interval at ``confidence`` and the t test are for the log, from which ``pool`` was drawn; ``limits``
+    are the lowest and highest possible difference of a query. Equal scores up to rounding are ties. The two other tests
+    assume equally weighted queries: their p values are NaN.
     """
     differences = first - second
     differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0

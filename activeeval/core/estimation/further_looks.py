@@ -55,6 +55,7 @@ def confidence_after(variances: Sequence[float], confidence: float) -> float:
     known = [variance for variance in variances[:-1] if 0 < variance < float("inf")]
     if not known or final <= 0:
         return confidence
+    # information (1 / variance) of each earlier analysis relative to the current one: ascending, and kept apart
     shares, before = [], 0.0
     for k, variance in enumerate(known):
         # two digits: few distinct boundaries to compute, with little error
@@ -81,6 +82,7 @@ def p_value_after(variances: Sequence[float], p_value: float) -> float:
     >>> bool(p > 0.05), round(1 - confidence_after([0.04, 0.01], 1 - p), 3)
     (True, 0.02)
     """
+    # an unchanged confidence shows that no earlier analysis counts
     if confidence_after(variances, 0.5) == 0.5 or not _LEAST_P < p_value < 1:
         return p_value
     low, high = math.log(p_value), 0.0

@@ -91,7 +91,10 @@ class IntervalKind(Protocol):
 
 
 def _between(evaluated: EstimatorResult, low: float, high: float, confidence: float) -> Interval:
-    """Build the interval from ``low`` to ``high``, clipped to the lowest and highest possible value of the target."""
+    """Build the interval from ``low`` to ``high``, clipped to the lowest and highest possible value of the target.
+
+    ``evaluated`` is the estimate, which holds these limits; ``confidence`` is only recorded.
+    """
     least, most = inside(np.array([low, high]), evaluated.limits).tolist()
     return Interval(least, most, confidence)
 
@@ -174,6 +177,11 @@ def boundaries_of(information: Sequence[float], spent: Floats, n_nodes: int = _N
         Error probability that may be used up to each analysis, ascending.
     n_nodes : int
         Number of Gauss–Legendre nodes of the integration.
+
+    Returns
+    -------
+    tuple of float, length n_looks
+        ``|Z|`` stays within the boundaries of the first k analyses with probability 1 − (k-th of ``spent``).
     """
     bounds, probs = np.empty((2, spent.size))
     fractions = np.array(information) / information[-1]
@@ -193,6 +201,7 @@ def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> F
     """
     bounds = np.array(boundaries, dtype=np.float64)
     probs = np.empty_like(bounds)
+    # negative error probabilities: the boundaries are known, not sought
     intervals.boundaries(np.asarray(fractions, dtype=np.float64), np.full(bounds.size, -1.0), *_rule(), bounds, probs)
     return probs
 

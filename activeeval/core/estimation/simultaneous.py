@@ -98,6 +98,7 @@ def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], flo
     degrees_of_freedom : ndarray, shape (n,)
         At least 1; infinite for normal intervals.
     """
+    # |Z| of each draw and estimate; the draws are split evenly over the quantiles of the common error of variances
     sizes = np.abs(_normals(roots.shape[1]) @ roots.T.astype(np.float32)).reshape(_CHANCES, -1, len(roots))
     errors = _errors(degrees_of_freedom)
 
@@ -170,6 +171,7 @@ def hold_at_once(
     if not open_ones.size:
         return True
     freedom = freedom[open_ones]
+    # smallest two-sided p value of the errors: the farthest one in standard errors
     least = float((2 * stdtr(freedom, -np.abs(pair_errors[open_ones]) / np.sqrt(pair_variances[open_ones]))).min())
     roots = pair_roots(variances, [pairs[k] for k in open_ones.tolist()])
     if open_ones.size == 1 or roots is None:
@@ -194,6 +196,8 @@ def _errors(degrees: Floats) -> Floats:
 
 def certainly_better(n: int, pairs: Pairs, lows: ArrayLike, highs: ArrayLike) -> Bools:
     """Find the pairs of systems of which one is certainly better, from simultaneous intervals of first − second.
+
+    ``pairs`` are indices (first, second) of the ``n`` systems; ``lows`` and ``highs`` (n_pairs,) end the intervals.
 
     An interval that excludes 0 orders its pair; the order is completed transitively. Systems in a cycle, which is
     possible if not all intervals hold, are not ordered among each other.
@@ -221,7 +225,8 @@ def certainly_better(n: int, pairs: Pairs, lows: ArrayLike, highs: ArrayLike) ->
 def rank_ranges(is_better: Bools) -> list[tuple[int, int]]:
     """Compute the range of possible ranks, (best, worst) from 1, of each system.
 
-    ``is_better`` (n, n) comes from `certainly_better`; raise InputError if it is not square.
+    ``is_better[i, j]`` (n, n) is True if system i is certainly better than j, as `certainly_better` finds; raise
+    InputError if it is not square.
     Ranks from simultaneous intervals hold simultaneously (Mohamad, Goeman and van Zwet, 2019).
 
     Examples

@@ -63,6 +63,10 @@ def grade_slope(design: Design, selection: Selection, grades: Ints) -> GradeSlop
 
     Parameters
     ----------
+    design : Design
+        With the grade model (`beliefs`) and the sampling rates.
+    selection : Selection
+        The judged places: items in the judging order of their query.
     grades : ndarray of int64, shape (n_items,)
         Grades of the selected items; negative for none.
     """
@@ -77,6 +81,7 @@ def grade_slope(design: Design, selection: Selection, grades: Ints) -> GradeSlop
     n_queries = np.unique(queries).size
     if n_queries < FEWEST_QUERIES or np.ptp(expected) == 0:
         return None
+    # 1 over the probability of judging each place at the sampling level reached
     weights = 1.0 / order.inclusion_probs(selection.level)[1][places]
     figure = slope(expected, grades[items].astype(np.float64), weights, queries)
     return GradeSlope(figure.value, figure.se, items.size, n_queries)

@@ -32,6 +32,7 @@ def jit(function):
 
     compiled = numba.njit(**_OPTIONS)(function)
     cache_of = getattr(compiled, "_cache", None)  # missing with NUMBA_DISABLE_JIT
+    # cached code is valid while no file of the package changes (`_stamps`); numba checks only the function's own
     if cache_of is not None:
         cache_of._cache_file._source_stamp = (cache_of._cache_file._source_stamp, _stamps())
         cache_of.load_overload = _watched(_or_nothing(cache_of.load_overload, cache_of))
@@ -57,7 +58,10 @@ def _stamps():
 
 
 def _watched(load):
-    """Wrap numba's ``load`` of cached code: if it finds none, `say_first_use` announces that compilation follows."""
+    """Wrap numba's ``load`` of cached code: if it finds none, `say_first_use` announces that compilation follows.
+
+    ``load`` returns the code of a function for given types of arguments, or None.
+    """
 
     @wraps(load)
     def watched(*arguments):

@@ -113,10 +113,11 @@ def weighted_sum(weights, values):
 def residuals(omega, keep, totals, within, population, fitted, out, beyond):
     """Compute the coefficients B (k,) of values y on regressors z, and fill ``out`` (n, 2) with each query's e and s.
 
-    e = y − z'B is the residual of the query, and s its estimated variance within the query (0 if it was judged
-    completely). The queries are those sampled by chance; the arrays are those of `linear_estimate`: ``omega`` p/π (n,),
-    ``keep`` 1 − π (n,), ``totals`` y and z (n, 1 + k), ``within`` the upper triangle of their covariance within the
-    query, ``population`` Σ p z of the pool (k,), ``beyond`` flags (n,). Without ``fitted``, B = (0, 1, 0 …).
+    e = y − z'B is the residual of the query, and s its estimated variance from judging only some items of the query (0
+    if it was judged completely). The queries are those sampled by chance; the arrays are those of `linear_estimate`:
+    ``omega`` p/π (n,), ``keep`` 1 − π (n,), ``totals`` y and z (n, 1 + k), ``within`` the upper triangle of their
+    covariance within the query, ``population`` Σ p z of the pool (k,), ``beyond`` flags (n,). Without ``fitted``, B =
+    (0, 1, 0 …).
     """
     coefficients = fitted_coefficients(omega, keep, totals, within, population, fitted, n_beyond(beyond))[0]
     direction, products = residual_direction(coefficients, totals.shape[1])
@@ -154,7 +155,9 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     (float, float, float, float)
         With s the quadratic form of ``within`` at (1, −B), the plain V̂ is Σ (g ω)² (keep (y − z'B)² + (1 − keep) s):
         unbiased if nothing is fitted; it can be negative. V̂ is corrected for the fit, and infinite if there are no
-        more queries than coefficients or the sample has no spread.
+        more queries than coefficients or the sample has no spread. If the plain V̂ is clearly negative, V̂ uses the sum
+        of squared contributions instead; if the model's predictions are no regressor, it includes the squared bias that
+        this may cause.
     """
     n, n_tail = omega.size, n_beyond(beyond)
     coefficients, lift, rank, gap = fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail)

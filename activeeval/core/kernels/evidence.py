@@ -40,7 +40,7 @@ def add_up(owners, selected, queries, totals, sums, starts, n_queries, n_items):
         Out, over certain queries, with p the share of a query in the mean: their number, Σ p, Σ p y, Σ p L² with L the
         value including known grades, Σ p s² with s the value of the known grades, and from column FIRST on Σ p z.
     starts, n_queries, n_items : arrays of int64, shapes (n_samples + 1,), (n_samples,), (n_samples,)
-        Out: start of each sample's rows, and its numbers of judged queries and items.
+        Out: start of each sample's rows (queries selected by chance), and its numbers of judged queries and items.
     """
     sums[:], starts[:], n_queries[:], n_items[:] = 0.0, 0, 0, 0
     for row in range(owners.size):

@@ -77,6 +77,7 @@ def observe_items(offsets, contrast, gains, predictions, node_weights, extra_mea
         products of (g, 1, μ …).
     """
     n_nodes, width = node_weights.shape[1], totals.shape[1]
+    # omega: weights of the nodes after the labels so far, up to a factor; before: running sums at the last judged place
     omega, before = np.empty(n_nodes), np.empty(n_nodes)
     k = 0
     for row in range(selected.queries.size):
@@ -85,6 +86,7 @@ def observe_items(offsets, contrast, gains, predictions, node_weights, extra_mea
         for u in range(n_nodes):
             omega[u], before[u] = node_weights[q, u], 0.0
         rate = min(1.0, selected.levels[row] * rates.query_rates[q])
+        # z1: Σ c μ / G over judged items, minus the change of the expected Σ c μ by the labels
         y, z0, z1 = 0.0, 0.0, 0.0
         yy, y0, y1, s00, s01, s11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         totals[row, 3:] = 0.0

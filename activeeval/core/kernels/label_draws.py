@@ -61,9 +61,10 @@ def grade_at(probs, u):
 def _read_list(lists, ranked, sign, items, place, start, discounts):
     """Add one ranking of a query to its `QueryLists`; return the number of ranks that count.
 
-    Records the place (position in judging order, −1 if not to be judged) of the item at each rank in ``ranked``, adds
-    ``sign`` times the rank's discount to the contrast, and marks which places count. ``place`` maps an item minus
-    ``start`` (the query's first item) to its place.
+    ``items`` are the ranking's, best first, ``discounts`` (depth,) the weights of its ranks. Records the place
+    (position in judging order, −1 if not to be judged) of the item at each rank in ``ranked``, adds ``sign`` times the
+    rank's discount to the contrast, and marks which places count. ``place`` maps an item minus ``start`` (the query's
+    first item) to its place.
     """
     n = min(items.size, discounts.size)
     for i in range(n):
@@ -79,9 +80,10 @@ def _read_list(lists, ranked, sign, items, place, start, discounts):
 def _list_value(numerator, values, d, ranked, n, discounts):
     """Compute the numerator of one list in draw ``d``: a cascade's value, or the sum of precisions at relevant ranks.
 
-    ``values`` (n_places, draws) are the stop probabilities or relevances of the simulated labels of items in judging
-    order. ``ranked`` has the place in that order of the item at each of the first ``n`` ranks; −1, for an item that is
-    not to be judged, counts 0. ``numerator`` is CASCADE or another kind, ``discounts`` (depth,) are those of ranks.
+    ``values`` (n_places, draws) are the stop probabilities (for a cascade, whose users leave at an item with that
+    probability) or relevances of the simulated labels of items in judging order. ``ranked`` has the place in that order
+    of the item at each of the first ``n`` ranks; −1, for an item that is not to be judged, counts 0. ``numerator`` is
+    CASCADE or another kind, ``discounts`` (depth,) are those of ranks.
     """
     total, state = 0.0, 1.0
     for i in range(n):
@@ -111,7 +113,7 @@ def lists_value(kind, values, d, ranked1, ranked2, lengths, discounts):
 
 @_jit
 def ideal_value(steps, cumulative, counts, d, more):
-    """Compute the value of the ideal ranking in draw ``d``, plus ``more`` further items of the highest gain.
+    """Compute the value of the ideal (best) ranking in draw ``d``, with ``more`` further items of the highest gain.
 
     The value is Σ_l steps_l · cumulative[number of items of at least the l-th gain level]: ``steps`` (levels,) are the
     differences of successive gains, ``cumulative`` the sums of the first discounts, ``counts`` (draws, levels) the
@@ -177,6 +179,7 @@ def drawn_variance(measure, lists, lengths, draws, omega, per_node):
     ``draws`` has ``per_node`` draws for each quadrature node of the query factor (a random effect shared by a query's
     items), ``omega`` (n_nodes,) are the nodes' weights, and ``lengths`` the numbers of ranks of both lists that count.
     """
+    # values minus the first one are summed, which limits cancellation in the difference of squares
     centre, mean, square, is_centred = 0.0, 0.0, 0.0, False
     kind, steps, cumulative, discounts = measure.numerator, measure.steps, measure.cumulative, measure.discounts
     numerators, values, levels = draws.numerators, draws.values, draws.levels

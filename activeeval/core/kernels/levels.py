@@ -190,7 +190,9 @@ def _ending(spent, sizes, budgets, bins, starts):
 
 @_jit
 def _listed(below, order, scale, lowest, ends, at, prices):
-    """List levels (``at``) and costs (``prices``) of the places in those bins in which a budget ends.
+    """List levels (``at``) and costs (``prices``) of the places in those bins of levels in which a budget ends.
+
+    The level of a place is the threshold above which a key's sample contains it; both arrays are filled.
 
     ``below`` has the places (items) of each query and key (sample), ``lowest`` (rows,) the lowest level of each such
     row, to whose place the query's overhead is added. A bin's list starts at its entry of ``ends`` (n_keys, _BINS), −1

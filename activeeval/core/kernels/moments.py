@@ -247,11 +247,13 @@ def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sum
 
 @_jit
 def _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right):
-    """Compute mean and variance of the difference of two lists' cascade values from rank ``head`` on.
+    """Compute mean and variance of the difference of two lists' cascade values from rank ``head`` (from 0) on.
 
-    ``e1``, ``d1``, ``e2`` and ``d2`` are means and variances of the stop probabilities by rank, ``n1`` and ``n2`` the
-    lengths. ``place`` maps an item minus ``start`` (the query's first item) to its rank in list 2, or −1. ``sums`` and
-    ``right`` are workspace.
+    The variance is Var T_1 + Var T_2 − 2 Cov(T_1, T_2), at least 0. ``start``, ``place``, ``sums`` and ``right`` are
+    those of `_cross_moment`, which computes E[T_1 T_2] from ``list1``, the items of list 1, and ``discounts``. ``e1``,
+    ``d1``, ``e2`` and ``d2`` are means and variances of the stop probabilities by rank, ``n1`` and ``n2`` the lengths.
+    ``place`` maps an item minus ``start`` (the query's first item) to its rank in list 2, or −1. ``sums`` and ``right``
+    are workspace.
     """
     mean1, variance1 = _absolute(e1, d1, discounts, head, n1)
     mean2, variance2 = _absolute(e2, d2, discounts, head, n2)
@@ -263,10 +265,11 @@ def _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, su
 def _comparison(list1, list2, start, e1, d1, e2, d2, discounts, n1, n2, place, shifted, sums, right):
     """Compute mean and variance of the difference of two lists' cascade values.
 
-    Shared ranks at the top and at the end are split off, so that they cause no cancellation. ``e1``, ``d1``, ``e2`` and
-    ``d2`` are means and variances of the stop probabilities by rank, ``n1`` and ``n2`` the lengths of the lists.
-    ``place`` maps an item minus ``start`` (the query's first item) to its rank in list 2, or −1. ``shifted``, ``sums``
-    and ``right`` are workspace.
+    Shared ranks at the top and at the end are split off, so that they cause no cancellation: the top is a factor, the
+    probability that a user passes it, and the end is an independent value, whose mean lowers the discounts between
+    (``shifted``). ``e1``, ``d1``, ``e2`` and ``d2`` are means and variances of the stop probabilities by rank, ``n1``
+    and ``n2`` the lengths of the lists. ``place`` maps an item minus ``start`` (the query's first item) to its rank in
+    list 2, or −1. ``shifted``, ``sums`` and ``right`` are workspace.
     """
     head, tail, same = _agreement(list1, list2, start, n1, n2, place)
     reach = 1.0
@@ -295,9 +298,9 @@ def cascade_moments(query_offsets, probs, stop_probs, discounts, offsets1, items
     """Fill the ``mean`` and ``variance`` (n_queries,) of a cascade measure, for one ranking or the difference of two.
 
     Sawade et al. (2013), eqs. (16)–(18) for ERR: users go down the list and stop at an item of grade y with probability
-    ``stop_probs[y]``; the value is the discount of the rank at which they stop. Query q has the items
-    ``query_offsets[q]`` to ``query_offsets[q + 1] - 1``, with grade probabilities ``probs`` (n_items, n_grades), and
-    ranks ``items1[offsets1[q]:offsets1[q + 1]]``, best first; ``items2`` is empty for one ranking.
+    ``stop_probs[y]``; the value is the discount of the rank at which they stop, from ``discounts`` (depth,). Query q
+    has the items ``query_offsets[q]`` to ``query_offsets[q + 1] - 1``, with grade probabilities ``probs`` (n_items,
+    n_grades), and ranks ``items1[offsets1[q]:offsets1[q + 1]]``, best first; ``items2`` is empty for one ranking.
     """
     longest = 0
     for q in range(query_offsets.size - 1):

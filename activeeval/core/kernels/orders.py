@@ -55,7 +55,8 @@ def _stands_before(scores, data, texts, a, b):
 def _sort(items, spare, scores, data, texts):
     """Sort items by score and id in place, by a bottom-up merge sort of short sorted runs; ``spare`` is workspace.
 
-    The id of item z is ``data[texts[z]:texts[z + 1]]`` (bytes).
+    Higher ``scores`` (by item) come first, at equal scores larger ids. The id of item z is ``data[texts[z]:texts[z +
+    1]]`` (bytes).
     """
     n = items.size
     for start in range(0, n, _RUN):
@@ -75,7 +76,10 @@ def _sort(items, spare, scores, data, texts):
 
 @_jit
 def _merge(items, spare, start, middle, stop, scores, data, texts):
-    """Merge the sorted ``items[start:middle]`` and ``items[middle:stop]`` in place; ``spare`` is workspace."""
+    """Merge the sorted ``items[start:middle]`` and ``items[middle:stop]`` in place; ``spare`` is workspace.
+
+    The order is that of `_stands_before`: ``scores`` descending, equal ones by id (``data`` and ``texts``) descending.
+    """
     if not _stands_before(scores, data, texts, items[middle], items[middle - 1]):
         return
     for i in range(start, middle):

@@ -136,11 +136,12 @@ def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
 def ideal_value(known, added, rest, none_left, steps, cumulative):
     """Compute the expected value of the ideal (best) ranking of a query with some labels known.
 
-    The query factor (a random effect of the query) is fixed. The value is Σ_l step_l C(N_l): N_l is the number of items
-    of at least the l-th gain level, C(n) the sum of the first n discounts (``cumulative``), interpolated, and step_l
-    the difference of successive gains (``steps``). 0 if no relevant item is possible. ``known``, ``added`` and ``rest``
-    (levels,) are the counts of known items, of the item considered now, and the expected counts of the others;
-    ``none_left`` is the probability that none of the others is relevant.
+    If no known item is relevant, it is conditional on at least one relevant item. The query factor (a random effect of
+    the query) is fixed. The value is Σ_l step_l C(N_l): N_l is the number of items of at least the l-th gain level,
+    C(n) the sum of the first n discounts (``cumulative``), interpolated, and step_l the difference of successive gains
+    (``steps``). 0 if no relevant item is possible. ``known``, ``added`` and ``rest`` (levels,) are the counts of known
+    items, of the item considered now, and the expected counts of the others; ``none_left`` is the probability that none
+    of the others is relevant.
     """
     is_found = False
     for level in range(steps.size):

@@ -44,6 +44,7 @@ def prefix_totals(offsets, predictions, f, drift, rates, selected, totals, withi
         first, last = offsets[q], offsets[q + 1]
         rate = min(1.0, selected.levels[row] * rates.query_rates[q])
         ends_at = drift[last - 1] if last > first else 0.0
+        # d, e: f_k − m and drift at the last place; t, h: their steps over G; dd, de, ee: steps of products over G
         d, e = 0.0, 0.0
         t, h = 0.0, 0.0
         dd, de, ee = 0.0, 0.0, 0.0

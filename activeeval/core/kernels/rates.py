@@ -45,6 +45,7 @@ def pool_chain(offsets, variances, costs, overheads, ratios):
     longest = 0
     for q in range(offsets.size - 1):
         longest = max(longest, offsets[q + 1] - offsets[q])
+    # Σ variance, Σ cost and end of each block of adjacent items that share a ratio
     top, bottom = np.empty(longest), np.empty(longest)
     ends = np.empty(longest, np.int64)
     for q in range(offsets.size - 1):
@@ -92,6 +93,8 @@ def chain_above(offsets, variances, costs, floors, probs):
     for q in range(offsets.size - 1):
         longest = max(longest, offsets[q + 1] - offsets[q])
     top, best = np.empty(longest), np.empty(longest)
+    # blocks of adjacent items with one probability: first item, Σ variances, and that probability; a block is merged
+    # with the one before while its probability is larger
     starts = np.empty(longest + 1, np.int64)
     for q in range(offsets.size - 1):
         n_blocks = 0

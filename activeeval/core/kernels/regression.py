@@ -162,7 +162,7 @@ def _fit(h, k, omega, totals, population, coefficients, lift):
 
 @_jit
 def _largest_weight(omega, keep, totals, lift):
-    """Compute the largest |g − 1| of the queries, g = 1 + ω keep lift'z: how far a fit extrapolates to the pool."""
+    """Compute the largest |g − 1|, g = 1 + ω keep lift'z (z: ``totals`` without y): how far a fit extrapolates."""
     largest = 0.0
     for j in range(omega.size):
         g = 0.0
@@ -176,7 +176,7 @@ def _largest_weight(omega, keep, totals, lift):
 def residual_direction(coefficients, width):
     """Compute the vector (1, −B), padded with 0 to ``width``, and the factors of its quadratic form.
 
-    The factors belong to the upper triangle, row by row, of a symmetric matrix: ``factors @ triangle`` is the form.
+    The factors belong to the upper triangle of M, row by row: their product with it is (1, −B)' M (1, −B).
     """
     direction, products = np.zeros(width), np.zeros(width * (width + 1) // 2)
     direction[0] = 1.0
@@ -208,7 +208,7 @@ def residual_of(j, keep, totals, within, direction, products):
 
 @_jit
 def seen_scale(omega, totals):
-    """Compute Σ ω² (y² + m²), the scale of rounding errors of a spread; y and m are columns 0 and 2 of ``totals``."""
+    """Compute Σ ω² (y² + m²), the scale of a spread's rounding errors; value y and prediction m: ``totals`` 0 and 2."""
     scale = 0.0
     for j in range(omega.size):
         scale += omega[j] ** 2 * (totals[j, 0] ** 2 + totals[j, 2] ** 2)
@@ -217,7 +217,7 @@ def seen_scale(omega, totals):
 
 @_jit
 def _explains(omega, keep, totals, within, coefficients):
-    """Check whether B leaves no residual but rounding: neither y − z'B (``totals``) nor its variance (``within``)."""
+    """Check whether B (``coefficients``) leaves no residual but rounding: neither e = y − z'B nor its variance s."""
     spread = 0.0
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
@@ -264,7 +264,7 @@ def _press(h, k, omega, keep, totals, within):
 
 @_jit
 def _left(h, k):
-    """Compute the variance that a fit of the first k regressors leaves, from the moment matrix H."""
+    """Compute the variance that a fit of the first k regressors leaves, from the moment matrix H (row 0: the value)."""
     inverse, _ = _inverse(h, k)
     coefficients, left = _least_squares(inverse, h), h[0, 0]
     for a in range(k):
@@ -274,7 +274,7 @@ def _left(h, k):
 
 @_jit
 def _n_regressors(h, most, omega, keep, totals, within):
-    """Find the number of regressors, 1 to ``most``, with the smallest prediction error of `_press`."""
+    """Find the number of first regressors, 1 to ``most``, that predict queries left out of the fit best (`_press`)."""
     best, chosen = np.inf, 1
     for k in range(1, most + 1):
         press = _press(h, k, omega, keep, totals, within)
@@ -298,7 +298,9 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
     """Choose how many regressors to use and fit them; return ``(rank, gap)``.
 
     The gap is the possible bias (`_gap`) if the second regressor is excluded, else 0. Fills ``coefficients`` with B and
-    ``lift`` for the g-weights; with rank 0 B is not changed. ``omega`` is p/π, ``keep`` 1 − π, ``totals`` y and z.
+    ``lift`` for the g-weights; with rank 0 B is not changed. ``omega`` is p/π, ``keep`` 1 − π, ``totals`` y and z. A
+    third regressor needs many queries that differ from it, or a large gain; if a fit extrapolates too far (a g-weight
+    above 1 + `_FARTHEST`), only the first regressor is used.
     """
     most = coefficients.size
     if omega.size <= 2 or _explains(omega, keep, totals, within, coefficients):
@@ -324,7 +326,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
 
 @_jit
 def _n_effective(omega, keep, totals, within):
-    """Compute (Σ a)² / Σ a², the effective number of queries behind the third regressor; a: its moments by query."""
+    """Compute (Σ a)² / Σ a², the number of queries behind the third regressor h: a = ω² (keep h² + (1 − keep) Var)."""
     width, total, squares = totals.shape[1], 0.0, 0.0
     place = 3 * width - 3  # index of the third regressor's own variance in ``within``
     for j in range(omega.size):
@@ -338,7 +340,8 @@ def _n_effective(omega, keep, totals, within):
 def fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail):
     """Compute the coefficients B of value on regressors; return ``(B, lift, rank, gap)``.
 
-    Without ``fitted``, B = (0, 1, 0 …), the difference estimator. ``lift`` (k,) is the vector of the g-weights g = 1 +
+    At most two regressors are used, and one more for each `_MANY` queries. Without ``fitted``, B = (0, 1, 0 …), the
+    difference estimator. ``lift`` (k,) is the vector of the g-weights g = 1 +
     ω keep lift'z, ``rank`` the number of independent regressors fitted (0 if none), and ``gap`` the possible bias if
     the second regressor is excluded, else 0.
 

@@ -96,6 +96,7 @@ def replicate(uniforms, truth, cumulative, weights, costs, item_counts, values, 
         k = 0
         t = 0
         while True:
+            # after the last number: any query, only to report budgets whose number of draws is reached
             query = _locate_by(signposts, cumulative, uniforms[r, t] if t < longest else 1.0)
             is_new = last_seen[query] != r
             cost = costs[query] if is_new else 0.0

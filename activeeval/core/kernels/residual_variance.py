@@ -42,8 +42,8 @@ def _reaches_no_unknown(ranked, n, values, is_known):
     """Check whether no user of a cascade reaches an item of a list whose label is unknown.
 
     ``ranked`` has the place of the item at each of the first ``n`` ranks, an index in judging order, −1 for one that is
-    not to be judged; ``values`` (n_places,) are stop probabilities, ``is_known`` (n_places,) tells which labels are
-    known.
+    not to be judged, at which nobody stops; ``values`` (n_places,) are stop probabilities, ``is_known`` (n_places,)
+    tells which labels are known.
     """
     stays = 1.0
     for i in range(n):
@@ -91,9 +91,9 @@ def _reach_share(ranked, n, k, draws, omega, per_node, is_known):
 def _share(measure, lists, lengths, k, draws, omega, per_node, is_known):
     """Compute the expected share of users who reach item ``k`` of the judging order, in the list where it is larger.
 
-    1 if the measure is no cascade. ``lengths`` are the numbers of ranks of both lists that count. ``draws`` has
-    ``per_node`` simulated labels for each node of the query factor (a random effect of the query), of weight ``omega``;
-    ``is_known`` (n_places,) tells which labels are known.
+    1 if the measure is no cascade, ``k`` is beyond the last item, or no list contains the item. ``lengths`` are the
+    numbers of ranks of both lists that count. ``draws`` has ``per_node`` simulated labels for each node of the query
+    factor (a random effect of the query), of weight ``omega``; ``is_known`` (n_places,) tells which labels are known.
     """
     if measure.numerator != CASCADE or k >= is_known.size:
         return 1.0
@@ -250,6 +250,7 @@ def leftover(
     widest = 1
     for q in range(block[0], block[1]):
         widest = max(widest, query_offsets[q + 1] - query_offsets[q])
+    # per_node: simulated labels per node, a power of two, so that all nodes have about _DRAWS together
     n_nodes, per_node = model.nodes.shape[0], _FEWEST
     while 2 * per_node * n_nodes <= _DRAWS:
         per_node *= 2
@@ -269,6 +270,7 @@ def leftover(
             np.empty((n_rows, n_levels), np.int64),
         )
         draw_labels(measure, reaches, model, at, drawn, query_items, words, per_node)
+        # places after the wanted ones are not to be judged: their grades are known beforehand or do not matter
         for k in range(wanted[q], n):
             if grades[query_items[k]] >= 0:
                 reveal_label(measure, reaches, at, drawn, n_rows, k, grades[query_items[k]])

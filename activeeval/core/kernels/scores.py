@@ -57,7 +57,8 @@ def cascade_scores(grades, stop_probs, discounts, offsets, items, out):
 def ideal_scores(grades, gains, by_gain, discounts, query_offsets, out):
     """Fill ``out`` (n_queries,) with the largest Σ_i c_i g(y_i) over all rankings of a query's judged items.
 
-    ``by_gain`` lists the grades with positive gain, largest gain first. Query q has the items ``query_offsets[q]`` to
+    ``gains`` (n_grades,) are the g, ``discounts`` (depth,) the c of the ranks that count. ``by_gain`` lists the grades
+    with positive gain, largest gain first. Query q has the items ``query_offsets[q]`` to
     ``query_offsets[q + 1] - 1``; ``grades`` (n_items,) are negative if unjudged.
     """
     counts = np.zeros(gains.size, np.int64)

@@ -66,43 +66,32 @@ class _State(NamedTuple):
 
 @_jit
 def _workspace(n, width, depth, n_nodes, n_grades, n_levels, has_tree):
-    """Allocate the arrays for queries of up to ``width`` items, ``n`` of them to judge; ``has_tree`` for a cascade."""
+    """Allocate the arrays for queries of up to ``width`` items, ``n`` of them to judge; return ``(_Query, _State)``.
+
+    ``depth`` ranks count; an ideal has ``n_levels`` distinct gains (0: no ideal). ``has_tree`` is True for a cascade.
+    """
     query = _Query(
-        np.empty((n, n_nodes, n_grades)),
-        np.empty((n, n_nodes)),
-        np.empty((n, n_nodes)),
-        np.empty(n),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(depth, np.int64),
-        np.empty(depth, np.int64),
-        np.full(width, -1, np.int64),
+        np.empty((n, n_nodes, n_grades)), np.empty((n, n_nodes)), np.empty((n, n_nodes)), np.empty(n),
+        np.empty(n, np.int64), np.empty(n, np.int64), np.empty(depth, np.int64), np.empty(depth, np.int64),
+        np.full(width, -1, np.int64), np.empty((n + 1, n_nodes)), np.empty((n + 1, n_nodes, n_levels)),
         np.empty((n + 1, n_nodes)),
-        np.empty((n + 1, n_nodes, n_levels)),
-        np.empty((n + 1, n_nodes)),
-    )
+    )  # fmt: skip
     n_tree = 4 * depth + 4 if has_tree else 1
     state = _State(
-        np.empty(n_nodes),
-        np.empty(n_levels),
-        np.empty((n_tree, n_nodes)),
-        np.empty((n_tree, n_nodes)),
-        np.empty((n_tree, n_nodes)),
-        np.empty((n_tree, n_nodes)),
-        np.empty((4, n_nodes)),
-        np.empty(n_nodes),
-        np.empty(n_nodes),
-        np.empty((n_nodes, n_grades)),
-        np.empty(n_grades),
-        np.empty(n_grades),
-        np.empty(n + 1),
-    )
+        np.empty(n_nodes), np.empty(n_levels), np.empty((n_tree, n_nodes)), np.empty((n_tree, n_nodes)),
+        np.empty((n_tree, n_nodes)), np.empty((n_tree, n_nodes)), np.empty((4, n_nodes)), np.empty(n_nodes),
+        np.empty(n_nodes), np.empty((n_nodes, n_grades)), np.empty(n_grades), np.empty(n_grades), np.empty(n + 1),
+    )  # fmt: skip
     return query, state
 
 
 @_jit
 def _read_items(query, items, start, nodes, values):
-    """Fill grade probabilities and expected values of a query's items in judging order; ``start`` is its first."""
+    """Fill the arrays of ``query`` for its ``items`` in judging order: places, probabilities, expected values.
+
+    ``start`` is the query's first item. ``nodes`` (nodes, n_items, grades) are the model's probabilities at each value
+    of the query's random effect, ``values`` (grades,) those of labels; a grade unknown to the model has probability 0.
+    """
     for k in range(items.size):
         query.place[items[k] - start] = k
         query.ranks1[k] = query.ranks2[k] = -1
@@ -119,7 +108,8 @@ def _read_items(query, items, start, nodes, values):
 def _read_list(query, ranks, places, sign, ranked, start, discounts):
     """Record the ranks of a list's items, and the place of each rank (−1 if not judged); return the number of ranks.
 
-    ``places`` is by rank, ``ranks`` by place (item in judging order); ``sign`` is −1 for the list that is subtracted.
+    ``ranked`` are the list's items, best first, and ``start`` is the query's first item. ``places`` is by rank,
+    ``ranks`` by place (item in judging order); ``sign`` is −1 for the list that is subtracted.
     """
     n = min(ranked.size, discounts.size)
     for i in range(n):
@@ -133,7 +123,11 @@ def _read_list(query, ranks, places, sign, ranked, start, discounts):
 
 @_jit
 def _sum_up(query, n, reaches):
-    """Sum the expected values and counts of the items from each place (item in judging order) on to the end."""
+    """Fill sums over the items from each place (item in judging order) to the last of the ``n``, in ``query``.
+
+    They are the expected value (`tail`), expected counts by gain level (`rest`; ``reaches[y, l]`` is 1 if grade y has
+    at least the l-th gain), and the probability that no item is relevant (`none_left`).
+    """
     n_grades, n_levels = reaches.shape
     query.tail[n] = 0.0
     query.rest[n] = 0.0
@@ -194,7 +188,12 @@ def _with_labels(omega, p, alpha, beta, values, ideal, has_ideal, value, prob):
 
 @_jit
 def _ideals(known, rest, none_left, steps, reaches, cumulative, ideal):
-    """Fill ``ideal`` (nodes, grades) with the best ranking's expected value for each grade of the next item."""
+    """Fill ``ideal`` (nodes, grades) with the best ranking's expected value for each grade y of the next item.
+
+    By gain level (levels,): ``known`` counts the revealed items, ``reaches[y]`` the next one, and ``rest`` (nodes,
+    levels) is expected of later ones, none of which is relevant with probability ``none_left`` (nodes,). ``steps`` and
+    ``cumulative`` are those of `ideal_value`.
+    """
     for y in range(reaches.shape[0]):
         for u in range(ideal.shape[0]):
             ideal[u, y] = ideal_value(known, reaches[y], rest[u], none_left[u], steps, cumulative)
@@ -219,7 +218,7 @@ def _drawn_grade(prob, u):
 
 @_jit
 def _learn(omega, p, y, node_weights):
-    """Update the weights ``omega`` of a query's random effect by label y (Bayes); reset them if all p(y) are 0."""
+    """Update the weights ``omega`` of a random effect by label y (Bayes); reset to ``node_weights`` if all p are 0."""
     total = 0.0
     for u in range(omega.size):
         omega[u] *= p[u, y]
@@ -232,8 +231,9 @@ def _learn(omega, p, y, node_weights):
 def _walk(measure, prior_weights, query, state, lengths, n_steps, grades, uniforms, spread):
     """Reveal ``n_steps`` items of a query, and fill ``state.path`` with its expected value before and after each label.
 
-    Labels are ``grades`` (−1: none), or simulated by ``uniforms``: E[(change by one)² | before] is added to ``spread``.
-    ``lengths`` are the number of items to process, and the number of ranks of each list that count.
+    ``lengths`` are the number of items to process, and the number of ranks of each list that count. Labels are
+    ``grades`` (−1: none), or simulated by ``uniforms``: E[(change by one)² | before] is added to ``spread``, by item;
+    with an ideal, how much one reduces the squared distance to the last value. ``prior_weights`` (nodes,): the model's.
     """
     numerator, values, discounts, steps, reaches, cumulative = measure
     n, n1, n2 = lengths

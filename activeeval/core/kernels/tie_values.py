@@ -71,6 +71,7 @@ def _stops_of_tie(stop_probs, y, passed, stops):
     y, y − 1 … y − m + 1 (at least 0) in random order; h_j is the probability that a user stops at the item with j
     others of the tie above it. ``passed`` (m + 1,) is workspace.
     """
+    # passed[j]: mean probability to pass j of the items, E_j, over the sets of j labels
     passed[:] = 0.0
     passed[0] = 1.0
     for t in range(1, stops.size + 1):

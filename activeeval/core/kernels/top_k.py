@@ -38,7 +38,7 @@ def _compare(s, t, rank, transitive, known):
 
 @_jit
 def _sift(heap, rank, place, size, transitive, known):
-    """Sift the slot at a ``place`` of the heap down, the worst item at the top; return the number of comparisons.
+    """Sift the slot at a ``place`` of the heap down to its order, the worst item at the top; return the comparisons.
 
     ``heap`` (k,) holds slots, of which the first ``size`` belong to the heap; ``rank`` (k,) is the rank of each slot's
     item, 0 the worst. If ``transitive``, comparisons implied by those in ``known`` (k, k) are not counted.
@@ -96,6 +96,7 @@ def chain_comparisons(orders, ranks, transitive, counts):
         heap = rank.copy()
         for s in range(k):
             heap[s] = s
+        # all False: (k, k) if transitive, else (k, 1), which is not read
         known = rank.repeat(k if transitive else 1).reshape(k, -1) < 0
         n = 0
         for place in range(k // 2 - 1, -1, -1):

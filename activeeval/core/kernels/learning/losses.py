@@ -109,6 +109,9 @@ def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
 def ap_hinges(scores, starts, middles, stops, weights, gradient):
     """Compute the weighted hinges of average precision (Yue et al. 2007) of several lists, and add their gradient.
 
+    A hinge is the maximum over rankings of 1 − AP − 2 / (n m) Σ (s_i − s_j), over the pairs of a relevant item i (of n)
+    that stands behind an irrelevant item j (of m), with scores s. The best place of each j is found separately.
+
     Parameters
     ----------
     scores : array of float64, shape (n_items,)
@@ -208,6 +211,7 @@ def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_sta
         n = values.size
         _subset_log_sums(values, sums, shares)
         loss = -values.sum()
+        # shares: of the lowest item in Σ e^values of a set; pulls: Q(S), plus what larger sets pass on to S
         pulls[0] = 0.0
         for s in range(1, 1 << n):
             pulls[s] = probs[probs_starts[q] + s]

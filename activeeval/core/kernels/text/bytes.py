@@ -45,8 +45,9 @@ def append_spans(source, spans, out, offsets, row):
 def append_runs(source, spans, out, offsets, starts, n_texts, row):
     """Append spans like `append_spans`, but store equal neighbours once; return the new number of texts.
 
-    The first ``n_texts`` texts of ``out`` belong to the first ``row`` rows; each further span is one row. ``starts``
-    receives the first row of each text, and after the last one the number of rows.
+    The first ``n_texts`` texts of ``out`` belong to the first ``row`` rows; each further span (start and stop in
+    ``source``) is one row. ``offsets`` receives the end of each text in ``out``, ``starts`` the first row of each text,
+    and after the last one the number of rows.
     """
     k = offsets[n_texts]
     for j in range(spans.shape[0]):

@@ -92,7 +92,7 @@ def places_of(offsets, data, texts, sought_offsets, sought_data, sought_texts):
 
 @_jit
 def _scratch(offsets):
-    """Allocate ``(hashes, hash table, found rows)`` with room for the longest segment."""
+    """Allocate ``(hashes, hash table, found rows)`` for the longest segment, rows from one offset to the next."""
     most = 0
     for q in range(offsets.size - 1):
         most = max(most, offsets[q + 1] - offsets[q])
@@ -103,7 +103,9 @@ def _scratch(offsets):
 def _seek(table, data, texts, base, hashes, sought_data, sought_texts, start, stop, sought_hashes, enters, out):
     """Look up the text of each sought row ``start`` … ``stop − 1``: fill ``out`` with the row that has it, or -1.
 
-    ``table`` is a hash table of rows, -1 in free slots; with ``enters`` sought rows that are missing are added to it.
+    The texts of the table's rows are in ``data`` and ``texts``, those of the sought rows in ``sought_data`` and
+    ``sought_texts``: row i has ``data[texts[i]:texts[i + 1]]``. ``table`` is a hash table of rows, -1 in free slots;
+    with ``enters`` (both texts in one buffer) sought rows that are missing are added to it.
     ``hashes`` are those of the table's rows from ``base`` on, ``sought_hashes`` those of the sought rows from ``start``
     on.
     """
