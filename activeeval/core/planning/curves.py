@@ -83,7 +83,7 @@ class Curve:
             halves = np.array(
                 [self._prospect(b).half_width_alone(scope, confidence, chance=chance) for b in self.budgets.tolist()]
             )
-            known = np.where(np.isfinite(halves), halves, -math.inf)
+            known = np.where(np.isfinite(halves), halves, -math.inf)  # the maximum ignores unknown half-widths
             falling = np.maximum.accumulate(known[::-1])[::-1]
             # infinite before the first budget with a finite half-width, finite from it on
             first = int(np.argmax(np.isfinite(halves))) if np.isfinite(halves).any() else halves.size

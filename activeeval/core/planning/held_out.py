@@ -86,20 +86,21 @@ class HeldOut:
         """Simulate grades of a pool with model errors like those on the held-out queries, shape (n_items,).
 
         Each query of the pool takes, by rank of expected grade, the positions of true grades in the predicted
-        distributions of a held-out query of similar length. ``beliefs`` is the grade model of the pool.
+        distributions of a held-out query of similar length: numbers in (0, 1], uniform between p(y < grade) and p(y ≤
+        grade). The pool's own distributions turn them into grades. ``beliefs`` is the grade model of the pool.
         """
         random = np.random.default_rng(rng)
         offsets, probs = beliefs.query_offsets, _marginals(beliefs)
         owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-        sizes, donors = np.diff(offsets), self._donors(np.diff(offsets), random)
-        places = np.arange(owners.size) - offsets[owners]
-        rows = (places + 0.5) * (self._sizes[donors] / np.maximum(sizes, 1))[owners]
-        source_items = self._by_rank[self._starts[donors][owners] + rows.astype(np.int64)]
+        sizes, donors = np.diff(offsets), self._donors(np.diff(offsets), random)  # donors: a held-out query for each
+        ranks = np.arange(owners.size) - offsets[owners]
+        donor_ranks = (ranks + 0.5) * (self._sizes[donors] / np.maximum(sizes, 1))[owners]
+        source_items = self._by_rank[self._starts[donors][owners] + donor_ranks.astype(np.int64)]
         grades, below = self.grades[source_items], np.cumsum(self.probs, axis=1)[source_items]
         chances = self.probs[source_items, grades]
-        numbers = below[np.arange(source_items.size), grades] - chances * random.random(source_items.size)
+        positions = below[np.arange(source_items.size), grades] - chances * random.random(source_items.size)
         items, labels = _by_rank(probs, owners), np.empty(source_items.size, dtype=np.int64)
-        labels[items] = (numbers[:, None] >= np.cumsum(probs, axis=1)[items, :-1]).sum(axis=1)
+        labels[items] = (positions[:, None] >= np.cumsum(probs, axis=1)[items, :-1]).sum(axis=1)
         return labels
 
     def _donors(self, sizes: Ints, random: np.random.Generator) -> Ints:
@@ -120,7 +121,8 @@ def _by_rank(probs: Floats, owners: Ints) -> Ints:
 def _marginals(beliefs: GradeProbs) -> Floats:
     """Compute the probability of each grade of every item, shape (n_items, n_grades).
 
-    It is averaged over the nodes (values of the query factor, a random effect shared by a query's items).
+    It is averaged over the nodes (values of the query factor, a random effect shared by a query's items), whose
+    probabilities are ``beliefs.weights``, shape (n_queries, n_nodes).
     """
     owners = np.repeat(np.arange(beliefs.query_offsets.size - 1), np.diff(beliefs.query_offsets))
     probs = np.zeros(beliefs.nodes.shape[1:])
