@@ -45,7 +45,7 @@ def masked(address: str) -> str:
 
 
 def _masked_option(option: str) -> str:
-    """Mask the value of an option ``name=value`` unless its name is known to be harmless."""
+    """Mask the value of an option ``name=value`` unless its name is harmless; a text without ``=`` is masked whole."""
     name, mark, _ = option.partition("=")
     if not mark:
         return "***" if name else ""
