@@ -88,7 +88,7 @@ class Campaign(Record):
         rules: Rules | None = None,
         **ways: Any,
     ) -> None:
-        """Set the design's budget and draw the sample of a key, given by ``key`` or derived from ``rng``.
+        """Set the design's budget and draw the sample of a key, given by ``key`` or from ``rng`` and known grades.
 
         ``budget`` and ``blocks``, cumulated budgets at which the sample may be read, are in mean items (the mean item
         costs 1); by default the design's. ``rules``: judges per item, and aggregation of their grades. ``ways`` are
@@ -135,7 +135,7 @@ class Campaign(Record):
         if self.design.scheme.goes_on:  # it continues earlier samples: its budget was an expected cost
             return self.selection.cost
         is_done = self.paths is not None and not self.progress.waiting and not self.goes_on
-        return min(self.selection.cost, self.read_budget) if is_done else self.read_budget
+        return min(self.selection.cost, self.read_budget) if is_done else self.read_budget  # may end below it
 
     @property
     def n_unread(self) -> int:
@@ -251,7 +251,7 @@ class Campaign(Record):
         return max(each, default=p_value)
 
     def _looks(self, target: Target | None, scope: str) -> list[list[float]]:
-        """Return variances at all interim analyses, for the pool, then ``scope`` if wider; [] if there is only one."""
+        """Compute variances at all interim analyses, for the pool, then ``scope`` if wider; [] if there is only one."""
         readings = self.readings
         scopes = [scope] if scope == "pool" else ["pool", scope]
         return [self._variances(readings, target, each) for each in scopes] if readings[1:] else []
@@ -273,7 +273,7 @@ class Campaign(Record):
         grown, before = self.drawn_design.topped_up(more), self.drawn_design
         if self.paths is None or grown.budget is None or before.budget is None:
             return grown
-        return replace(grown, blocks=(*before.blocks, grown.budget * before.blocks[-1] / before.budget))
+        return replace(grown, blocks=(*before.blocks, grown.budget * before.blocks[-1] / before.budget))  # less reserve
 
     def believing(self, design: Design) -> Self:
         """Return the campaign, with all its judgments, under another design: other predictions, same judging order."""
