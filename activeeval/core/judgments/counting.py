@@ -29,7 +29,7 @@ def label_columns(judgments: Judgments, policy: str) -> tuple[Texts, Texts, Ints
     """
     if not judgments.is_of_grades:
         judgments.refuse("grades")
-    if judgments.is_distinct and judgments.kinds is None:
+    if judgments.is_distinct and judgments.kinds is None:  # one grade an item: nothing to combine
         return judgments.query_ids, judgments.item_ids, judgments.values
     by_pair = _by_pair(judgments, policy)
     grades = [one_grade(sorted(y for y in by_judge.values() if y >= 0), policy) for by_judge in by_pair.values()]
