@@ -320,7 +320,7 @@ class Estimate:
 
     @property
     def effective_queries(self) -> float | None:
-        """Degrees of freedom + 1, the effective number of queries of equal influence, if below 10 and `n_queries`, or None."""
+        """Effective number of queries of equal influence, degrees of freedom + 1; None from 10 or `n_queries` on."""
         if not self.n_open or not 0 < self.std_error < math.inf:
             return None
         effective = max(self.degrees_of_freedom, 1.0) + 1

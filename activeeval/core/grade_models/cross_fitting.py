@@ -79,6 +79,7 @@ def cross_fitted_probs(
     # A fold's training rows can lack the largest grade; the model then gives it probability 0.
     top = int(whole.max()) if model.max_grade is None else int(model.max_grade)
     candidate.set_params(max_grade=top)
+    # the number of a query without a grade is −1: the last entry, of no fold
     fold_of_query = np.append(random.permutation(n_queries) % int(n_folds), -1)
     fold_of_row = fold_of_query[codes]
     probs = np.empty((whole.size, top + 1))

@@ -63,6 +63,7 @@ class Forests:
         n_rows = features.shape[0]
         n_kept = n_rows if self.max_rows is None else min(n_rows, whole_number(self.max_rows, "max_rows", 1))
         try:
+            # a seed for each forest, and one to choose rows if there are too many
             seeds = _seeds(self.random_state, len(targets) + (n_kept < n_rows))
             rows = np.arange(n_rows)
             if n_kept < n_rows:

@@ -213,6 +213,7 @@ class _Terms:
         """
         logits = _cumulative_logits(probs)
         top = logits.shape[1]
+        # items below the largest grade have a term of η_k, those above grade 0 a term of η_{k−1}
         below, above = np.flatnonzero(grades < top), np.flatnonzero(grades > 0)
         upper, lower = logits[below, grades[below]], logits[above, grades[above] - 1]
         between = np.flatnonzero((grades > 0) & (grades < top))
@@ -231,9 +232,11 @@ class _Terms:
         ``nodes`` and ``weights`` (n_nodes,) are the quadrature of u ~ N(0, 1) by `_quadrature`.
         """
         sigma, slope, shift = params
+        # c and its derivative by σ, then η at u = 0
         stretch = np.sqrt(1 + _LOGISTIC_NORMAL * sigma**2)
         per_sigma = _LOGISTIC_NORMAL * sigma / stretch
         centres = stretch * (slope * self.logits - shift)
+        # by node and query: log-likelihood, and its derivatives by a common shift of η and by c a
         of_query, pull, lever = np.empty((3, nodes.size, self.first_terms.size))
         for j, u in enumerate(nodes):
             against = -self.signs * (centres - sigma * u)
