@@ -176,12 +176,12 @@ def replicate_with(
         raise InputError(
             "repetitions are for the scope pool only: the draw of its queries from a log is not repeated", field="scope"
         )
-    design.with_budget(float(budgets[0]), (), expected=expected)
+    design.with_budget(float(budgets[0]), (), expected=expected)  # raises BudgetError if it is too small
     digest = known_digest(pool_hashes(design.pool)[1], design.known)
     keys = [key_of(seed, digest) for seed in seeds]
     design.order.check_whole()
     labels = checked_grades(design.pool, grades, design.max_grade)[0]
-    design = design.followed(labels)
+    design = design.followed(labels)  # with adaptive depth: the rates that these labels determine
     reading = design.reading(options.get("target"))
     kind = find_interval(options.get("interval", "t"))()
     task = _ReplicationTask(
@@ -312,15 +312,15 @@ def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run,
     per_query = (order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
     columns = (draws.cumulative, *(array[by_hash] for array in per_query))
     arrays = (truth, *columns, bounds[:n_sampled], limits[:n_sampled])
-    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(draws.expected_cost, 1e-9)) + 50
-    guess = min(guess, int(limits.max()))
+    n_uniforms = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(draws.expected_cost, 1e-9)) + 50
+    n_uniforms = min(n_uniforms, int(limits.max()))
 
     def run(keys: Keys) -> Floats:
         """Compute the results of the repetitions with these keys, shape (n_keys, n_budgets, len(COLUMNS))."""
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         if n_sampled:
             # columns: estimate, variance, degrees of freedom, draws, distinct queries, distinct items, cost
-            ran = _runs_of_draws(arrays, keys, n_sampled, guess)
+            ran = _runs_of_draws(arrays, keys, n_sampled, n_uniforms)
             out[:, :n_sampled, _ESTIMATED] = ran[:, :, [0, 1, 2, 1, 1]]
             out[:, :n_sampled, _COUNTED] = ran[:, :, [3, 4, 5, 6, 3]]
         n = order.n_queries
