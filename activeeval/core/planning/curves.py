@@ -47,7 +47,11 @@ class Curve:
 
     @property
     def budgets(self) -> Floats:
-        """Grid of budgets for which half-widths are computed, ascending."""
+        """Grid of budgets in mean items for which half-widths are computed, ascending, shape (n_budgets,).
+
+        They are the smallest valid budget and steps of about the ratio `_STEP` from it, the `knots`, and the cost of
+        everything.
+        """
         if not 0 < self.least < self.cost:
             return np.array([self.cost])
         n_steps = math.ceil(math.log(self.cost / self.least) / math.log(_STEP))

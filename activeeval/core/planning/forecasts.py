@@ -84,7 +84,7 @@ class LevelSpending:
         """Compute the variance of the estimate and the expected amounts of judging at a budget in mean items.
 
         The amounts are the numbers of queries judged by chance (infinite if the variance is 0), queries and items. The
-        mean item costs 1.
+        mean item costs 1. The variance is that of `curve` (by sampling level) if the design has one, else of the plan.
         """
         chances, judged = self.plan.chances(budget)
         if self.curve is None:
@@ -294,7 +294,8 @@ class Forecast:
         """Build the expected precision at a budget in mean items from ``expected``.
 
         These are variance, and numbers of queries judged by chance, queries and items (`SpendingRule.expect`). The
-        variance is multiplied by the ratio of actual to expected variances (`taught_scale`).
+        variance is multiplied by the ratio of actual to expected variances (`taught_scale`). The choice of the pool
+        adds the variance `of_scope` for the population, with `of_census` degrees of freedom.
         """
         variance, n_open, queries, items = expected
         return Prospect(

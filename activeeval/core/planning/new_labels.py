@@ -149,14 +149,18 @@ class _LabelSearch:
 
     @cached_property
     def known(self) -> tuple[Forecast, ...]:
-        """Forecasts for all targets, calibrated by simulated samples; their calibration is used for all weights."""
+        """Forecasts for all targets, calibrated by simulated samples; their calibration is used for all weights.
+
+        Without anything left to judge (cost 0) there is nothing to simulate.
+        """
         plain = self.planner.forecasts(self.method)
         return self.planner.rehearsed(self.method) if plain[0].cost else plain
 
     def least(self, bounds: Floats) -> LeastCost:
         """Find the inclusion probabilities of least cost that keep variances below bounds (n_targets,).
 
-        Minimum rates and the targets `beside` (without a half-width) are ignored.
+        Minimum rates and the targets `beside` (without a half-width) are ignored. ``floors`` (n_wanted,) are the
+        probabilities with which earlier samples took the places, below which those found here do not go.
         """
         forecasts = self.known
         floors = self.places(forecasts).floors[plan_of(forecasts[0]).places]

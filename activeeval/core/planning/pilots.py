@@ -144,6 +144,8 @@ class Pilot:
     def of(cls, design: Design, target: Target, beliefs: GradeProbs) -> Pilot:
         """Prepare a design for use as a pilot for a target; ``beliefs`` is the planner's grade model.
 
+        Known grades are those that the pilot's design knew (`Design.known`), not the later ones.
+
         Raises
         ------
         InputError

@@ -181,7 +181,7 @@ class Planner:
         return replace(forecast, rehearsal=rehearsal, scale=scale)
 
     def _labels(self, rng: Seed) -> Ints:
-        """Simulate labels of the pool, shape (n_items,), with the model's errors on held-out queries, if any."""
+        """Simulate labels of the pool (n_items,); the model's highest grade is spread over all higher ones."""
         random = np.random.default_rng(rng)
         if self.held_out is None:
             labels = drawn_labels(self._expected, random)
@@ -222,7 +222,7 @@ class Planner:
         if key not in self._designs:
             design_input = self._design_input(method, targets)
             order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
-            restaged = replace(design_input, stage=method.stage)
+            restaged = replace(design_input, stage=method.stage)  # the cached input may have another, equal one
             design = method.design_of(restaged, order, scheme, self.max_grade)
             # only the last design is cached (for a forecast and its rehearsal): one of a large pool takes gigabytes
             self._designs.clear()
@@ -267,7 +267,7 @@ class Planner:
         if key not in self._design_inputs:
             known = self.known if method.scheme.takes_known else None
             model = dict(self.believed(method))
-            if uses_model and not method.ignores_model and not method.ignores_factor:
+            if uses_model and not method.ignores_model and not method.ignores_factor:  # these share one model
                 model = {"grade_probs": self.beliefs}
             # only the last input is cached (methods that share it are adjacent): one of a large pool takes gigabytes
             self._design_inputs.clear()
@@ -287,7 +287,7 @@ def _with_design_variance(spending: SpendingRule, design: Design, target: Target
 
 
 def _adaptive_spending(design: Design, which: int, method: Method) -> SpendingRule:
-    """Describe what a design with adaptive depth judges with a budget, for its target number ``which``."""
+    """Describe what a design with adaptive depth judges, for target ``which``, by averages over simulated labels."""
     history = design.history
     assert history is not None
     shared: dict[str, Any] = {

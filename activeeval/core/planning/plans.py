@@ -194,7 +194,7 @@ class SamplePlan:
         return [*notes, *self._unknown(), *self._scopes(confidence, scope)]
 
     def _unknown(self) -> list[Note]:
-        """Build the note about the budget at which half-widths become known, if no label has checked the model yet."""
+        """Note the budget at which half-widths are known (adaptive depth: None), if no label has checked the model."""
         plan = self.questions[0]
         budget, forecast = max(row.prospect.budget for row in plan.chosen), plan.forecasts[self.best]
         if not any(row.prospect.is_guess and row.prospect.of_pool > 0 for row in plan.chosen):
@@ -348,7 +348,7 @@ def best_method(rows: Sequence[Sequence[PlannedRow]], measures: Sequence[Sampled
     """
     robust = robust_methods(*measures)
     of_questions = [[row for row in question if row.prospect.method in robust] for question in rows]
-    candidates = of_questions[0]
+    candidates = of_questions[0]  # the budget for a goal is the same for all questions
     first = next((row.goal for row in candidates if row.goal is not None), None)
     if first is not None:
         merit = {row.prospect.method: row.prospect.budget for row in candidates if row.goal == first}
