@@ -345,7 +345,7 @@ class AdaptiveBatches:
         owners = order.place_queries
         places = requested[np.lexsort((owners[requested], self.levels[requested], self.paths.batches[requested]))]
         queries, levels, numbers = owners[places], self.levels[places], self.paths.batches[places]
-        firsts = np.ones(places.size, dtype=np.bool_)
+        firsts = np.ones(places.size, dtype=np.bool_)  # True for the first place of a unit
         firsts[1:] = (np.diff(queries) != 0) | (np.diff(levels) != 0) | (np.diff(numbers) != 0)
         ends = np.append(np.flatnonzero(firsts), places.size)
         batch_ends = np.searchsorted(numbers[firsts], np.arange(1, self.paths.n_batches + 1), side="right")
@@ -354,7 +354,7 @@ class AdaptiveBatches:
             levels=levels[firsts].tolist(),
             costs=np.add.reduceat(self.costs[places], ends[:-1]) if places.size else np.empty(0),
             places_of=lambda unit: places[ends[unit] : ends[unit + 1]],
-            selection=lambda _: self.selection(len(self.planned.blocks) - 1),
+            selection=lambda _: self.selection(len(self.planned.blocks) - 1),  # it ends at a level, not a unit
             block_ends=tuple(batch_ends.tolist()) or (0,),
             ended=self.ended,
         )

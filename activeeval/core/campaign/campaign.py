@@ -197,7 +197,7 @@ class Campaign(Record):
         selection, share = self._readable()
         n, whole = self.n_complete_blocks, self.design.planned or self.design.blocks[-1]
         selections, shares = [self.block_selection(k) for k in range(n)], [b / whole for b in self.design.blocks[:n]]
-        if not selections or selections[-1].level != selection.level:
+        if not selections or selections[-1].level != selection.level:  # read inside a block
             if kind.name == "group-sequential":
                 raise InputError("group-sequential intervals are planned for the ends of blocks")
             selections, shares = [selection], [share]
@@ -215,7 +215,7 @@ class Campaign(Record):
         outlook = self.outlook(target, scope=scope)
         if outlook is None:
             return math.nan
-        if self.paths is not None and self._followed.is_spent:
+        if self.paths is not None and self._followed.is_spent:  # no more can be requested
             return outlook.at_selection(self.selection, confidence)
         if self.paths is not None and self.n_complete_blocks < len(self.drawn_design.blocks):
             return outlook.at_budget(self.read_budget, confidence)  # the final selection is not known yet

@@ -51,7 +51,7 @@ class Labels:
         self._cannot: set[int] = set()
         self._differing: dict[int, tuple[int, ...]] = {}  # by item: its grades, if their gains are to be averaged
         self._n_open = Counter[int]()  # waiting items by number of the unit
-        self._n_open_of_block = Counter[int]()
+        self._n_open_of_block = Counter[int]()  # by number of the block, a part of the sample, from 1
 
     def add(self, unit: Unit) -> None:
         """Add a requested unit (items judged at once); all of its items wait for grades."""

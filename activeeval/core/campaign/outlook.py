@@ -147,6 +147,7 @@ class Outlook:
         """Predict the half-width of the t interval once a larger selection ``end`` of the same sample is judged.
 
         Degrees of freedom grow with the number of judged queries; the variance falls as planned between the levels.
+        The half-width allows for the earlier interim analyses, whose variances are `before`.
         """
         whole = of_target(self.reading, end)
         share = max(int(np.count_nonzero(whole.counts)), 1) / self.n_queries
@@ -252,7 +253,8 @@ class Outlook:
     def _looked(self, at: tuple[float, float], confidence: float) -> tuple[float, float]:
         """Return the variance and the half-width of a further interim analysis.
 
-        ``at`` is its variance and degrees of freedom. The half-width allows for all analyses before it.
+        ``at`` is its variance and degrees of freedom. The half-width allows for all analyses before it: those with the
+        variances `before`, and the current one.
         """
         now = (self.variance,) if self.of_pool > 0 else ()  # no analysis follows if everything is judged
         looks = (*self.before, *now) if self.has_looks else ()
@@ -262,7 +264,7 @@ class Outlook:
         """Compute the share of the present variance from sampling within the pool that is left at a sampling level.
 
         It is the variance planned at the level ``at`` divided by the one planned at the present level. At the sampling
-        level T, an item of rate r is judged with probability min(1, T r).
+        level T, an item of rate r is judged with probability min(1, T r). It is 1 if no variance is planned now.
         """
         if self.planned <= 0:
             return 1.0

@@ -179,6 +179,7 @@ def judged_queries(
     else:
         weights = weights / weights.sum()
     queries = np.flatnonzero(weights)
+    # labels of the items that can be drawn, known grades of all others
     merged = SoftLabels.of(labels).over(design.known, order.items[order.place_rates > 0])
     return WeightedQueries(queries, weights[queries], merged)
 

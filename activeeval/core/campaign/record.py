@@ -121,7 +121,7 @@ class Record(RequestedUnits):
         """Record the grade of one item, given by its index; None if it cannot be judged.
 
         It replaces the earlier judgment of this judge and, if one judge per item is enough, of any judge (unless the
-        policy "refuse" rejects differing grades). ``at`` is the time in microseconds, UTC.
+        policy "refuse" rejects differing grades). ``judge`` is the judge's name, ``at`` the time in microseconds, UTC.
 
         Raises
         ------

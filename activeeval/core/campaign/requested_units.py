@@ -115,7 +115,7 @@ class RequestedUnits:
         if following is None:
             return False
         self._forget()
-        self.__dict__.pop("planned", None)
+        self.__dict__.pop("planned", None)  # the cached units, to which a batch was added
         return True
 
     @property
