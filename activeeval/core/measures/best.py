@@ -182,6 +182,7 @@ def _of_precision(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> I
     above = np.cumsum(is_relevant)
     below = np.append(np.cumsum((is_relevant * per_rank)[::-1])[::-1], 0.0)
     n_filled = np.arange(1, unjudged.size + 1)
+    # what the first, second … relevant item adds: its own precision, and 1 / rank to that of each below
     added = (above[unjudged] + n_filled) * per_rank[unjudged] + below[unjudged + 1]
     sums = (above * per_rank)[is_relevant].sum() + np.append(0.0, np.cumsum(added))
     n_relevant = np.count_nonzero(levels > 0) + np.append(0, n_filled)

@@ -162,7 +162,7 @@ class _Ratio(WithRule, Normalised):
         by_gain = np.argsort(-gains, kind="stable")  # codes of labels, the largest gain first
         ideal = np.empty(pool.n_queries)
         discounts = self.ideal.discount_vector(int(np.diff(pool.query_offsets).max()))
-        rewarded = sealed(by_gain[gains[by_gain] > 0], np.int64)
+        rewarded = sealed(by_gain[gains[by_gain] > 0], np.int64)  # only these add to the best ranking
         scores.ideal_scores(codes, gains, rewarded, discounts, pool.query_offsets, ideal)
         numerators = self.numerator.score(pool, labels, ranking)
         return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)

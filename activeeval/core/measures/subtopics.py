@@ -104,6 +104,7 @@ class SubtopicMeasure(_RankedMeasure):
         # a relevant item above multiplies a subtopic's gain by `keep`
         values, keep, depth = np.zeros(pool.n_queries), 1.0 - self.alpha, self._depth(pool)
         discounts = _DISCOUNTS[self.name](np.arange(1.0, depth + 1.0))
+        # items of each query by id descending: the first of equals enters the ideal list
         by_id = Rankings.from_scores(pool, np.zeros(pool.n_items)).items
         # indices of the relevant ratings, sorted by query: those of query q are rows[bounds[q]:bounds[q + 1]]
         rows = np.flatnonzero(labels.ratings >= self.rel)

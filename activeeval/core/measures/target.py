@@ -250,7 +250,7 @@ class Target:
         return contrast
 
     def limits(self, max_grade: int | None) -> tuple[float, float]:
-        """Compute the lowest and highest possible value, or difference, of a query; infinite on an open scale.
+        """Compute the lowest and highest value, or difference, of a query; ``max_grade`` is None on an open scale.
 
         Examples
         --------
