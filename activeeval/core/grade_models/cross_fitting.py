@@ -71,7 +71,7 @@ def cross_fitted_probs(
     matrix = as_features(features, "features")
     whole = whole_grades(grades, matrix.shape[0])
     is_judged = whole >= 0
-    as_grades(whole[is_judged], int(is_judged.sum()), model.max_grade)
+    as_grades(whole[is_judged], int(is_judged.sum()), model.max_grade)  # raises for a grade above the largest
     codes, n_queries = codes_of_queries(queries, whole.size, is_judged)
     candidate = clone(model)
     if candidate.get_params().get("random_state", 0) is None:

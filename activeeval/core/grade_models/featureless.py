@@ -214,6 +214,7 @@ def recalibration_loss(params: Floats, logits: Floats, signs: Floats, precision:
     """
     slope, shifts = np.exp(params[0]), params[1] + params[2:]
     margins = signs * (slope * logits - shifts)
+    # pulls: derivative of each logistic loss by its logit; pulled: that of the prior by the parameters
     pulls = -signs * expit(-margins)
     pulled = precision * np.concatenate((params[:2], OWN_SHIFT * params[2:]))
     loss = np.logaddexp(0, -margins).sum() + 0.5 * (params @ pulled)

@@ -165,10 +165,13 @@ class ForestGradeModel(Forests, ThresholdModel):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        """Store the parameters; all but ``separate`` and ``max_grade`` are those of `Forests`.
+        """Store the parameters: those of scikit-learn's RandomForestRegressor and three others.
 
-        ``separate``: a forest for each indicator {y ≤ k} rather than one for all; ``max_grade``: the largest grade
-        (None: the largest of the training data).
+        ``n_estimators`` is the number of trees of each forest, ``min_samples_leaf`` the least number (int) or share
+        (float) of rows in a leaf, ``max_features`` the features tried at each split, ``max_samples`` the size of each
+        tree's bootstrap sample (None: all rows), ``max_rows`` the most training rows (None: no limit), ``n_jobs`` the
+        number of threads, ``random_state`` the seed. ``separate``: a forest for each indicator {y ≤ k} rather than one
+        for all; ``max_grade``: the largest grade (None: the largest of the training data).
         """
         shared = (n_estimators, min_samples_leaf, max_features, max_samples, max_rows, n_jobs, random_state)
         super().__init__(*shared)

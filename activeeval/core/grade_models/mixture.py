@@ -81,9 +81,9 @@ class MixtureGradeModel(GradeModel):
         """
         top = self._check_max_grade()
         self._check_models()
-        as_grades(y, np.shape(X)[0] if np.ndim(X) else 0, top)
+        as_grades(y, np.shape(X)[0] if np.ndim(X) else 0, top)  # raises for an invalid grade
         self.models_ = [clone(model).fit(X, y) for model in self.models]
-        self._n_grades([model.classes_.size for model in self.models_])
+        self._n_grades([model.classes_.size for model in self.models_])  # raises if a model has too many
         return self
 
     @property

@@ -220,16 +220,17 @@ class _Terms:
         of_term = np.concatenate((codes[below], codes[above]))
         order = np.argsort(of_term, kind="stable")
         return cls(
-            np.concatenate((upper, lower))[order],
-            np.repeat([1.0, -1.0], [below.size, above.size])[order],
-            np.searchsorted(of_term[order], np.arange(codes.max() + 1)),
-            logits[between, grades[between]] - logits[between, grades[between] - 1],
+            logits=np.concatenate((upper, lower))[order],
+            signs=np.repeat([1.0, -1.0], [below.size, above.size])[order],
+            first_terms=np.searchsorted(of_term[order], np.arange(codes.max() + 1)),
+            gaps=logits[between, grades[between]] - logits[between, grades[between] - 1],
         )
 
     def log_likelihood(self, params: Floats, nodes: Floats, weights: Floats) -> tuple[float, Floats]:
         """Compute the marginal log-likelihood of (σ, a, b); return it and its gradient, shape (3,).
 
-        ``nodes`` and ``weights`` (n_nodes,) are the quadrature of u ~ N(0, 1) by `_quadrature`.
+        These are the standard deviation, slope and shift of `QueryFactor`, in equation (1) of the module. ``nodes`` and
+        ``weights`` (n_nodes,) are the quadrature of u ~ N(0, 1) by `_quadrature`.
         """
         sigma, slope, shift = params
         # c and its derivative by σ, then η at u = 0

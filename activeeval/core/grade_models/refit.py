@@ -103,6 +103,7 @@ class ValueRefit:
         if self.are_alike:
             return learned.reshape(-1, self.expected.shape[1]), places
         with np.errstate(divide="ignore", invalid="ignore"):
+            # kinds of different items: the factor by which labels change a kind's mean probabilities
             moved = np.where(self.expected > 0, learned / self.expected, 0.0)
         probs = self.probs * moved[self.folds, self.kinds]
         return np.asarray(probs / probs.sum(axis=1, keepdims=True)), np.arange(self.kinds.size)

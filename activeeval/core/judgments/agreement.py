@@ -201,7 +201,7 @@ def preference_agreement(
 def _preference_agreement(
     relations: Relations, confidence: float, n_resamples: int, rng: Seed
 ) -> PreferenceAgreement | None:
-    """Compute the agreement as `preference_agreement`, but return None if no two judges compared the same pair."""
+    """Compute the shares of pairs that two judges answer alike, with bootstrap intervals; None if no pair has two."""
     tables = relations.tables()
     tables = tables[tables.sum(axis=(1, 2)) > 0]
     if not tables.size:
@@ -238,7 +238,7 @@ def grade_agreement(
     queries, query = np.unique(shared.query, return_inverse=True)
     values = np.unique(grades.grade)
     code = np.searchsorted(values, shared.grade)
-    items, first, item = np.unique(shared.item, return_index=True, return_inverse=True)
+    items, first, item = np.unique(shared.item, return_index=True, return_inverse=True)  # first: a row of each
     random = np.random.default_rng(rng)
     draws = resamples(queries.size, confidence, n_resamples, random)
     counts = np.zeros((items.size, values.size))  # number of judges of each shared item by grade
@@ -297,7 +297,7 @@ def _shares(counts: Ints, axis: int) -> Floats:
 
 
 def _share_of(same: Ints, n: Ints) -> Statistic:
-    """Build the statistic Σ same / Σ n over queries, given how often each query counts; None if there is no pair."""
+    """Build the statistic Σ same / Σ n over queries (n_queries,), given how often each counts; None without a pair."""
 
     def share(times: Floats) -> float | None:
         """Compute the share for queries that count ``times`` (n_queries,) times; None if no pair is left."""

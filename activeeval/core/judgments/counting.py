@@ -59,7 +59,7 @@ def _by_pair(judgments: Judgments, policy: str) -> dict[Pair, dict[str, int]]:
     Raises InputError if a judge gives an item two grades, and with policy ``refuse`` if judges differ.
     """
     by_pair: dict[Pair, dict[str, int]] = {}
-    places: dict[Pair, dict[str, str]] = {}
+    places: dict[Pair, dict[str, str]] = {}  # where each judge's grade stands, for the error of policy "refuse"
     for row, query, item, grade, judge in judgments.rows_of(GRADE):
         pair, name, place = (query, item), judgments.judges[judge].name, judgments.place(row)
         add_grade(by_pair.setdefault(pair, {}), name, grade, f"{place}: {_named(pair)}")

@@ -245,7 +245,8 @@ class State:
         """Record a judgment or a retraction of a place (unit, document), update the waiting counts, return the place.
 
         The judgment that the event replaces is removed. If two judges now differ and differences are adjudicated, an
-        assignment for a third one is added.
+        assignment for a third one is added. A retraction also removes the comparisons of the unit, unless it only gives
+        the query back to its judge (`REOPENED`).
         """
         by_judge = self.judgments.setdefault(place, {})
         did_wait = self.waits(place)

@@ -197,6 +197,7 @@ class Rankings:
         n_removed = np.floor(fraction * self.lengths + rng.random(self.pool.n_queries)).astype(np.int64)
         queries = np.repeat(np.arange(self.pool.n_queries), self.lengths)
         shuffled = np.lexsort((rng.random(self.items.size), queries))
+        # the first n_removed items of each list in random order
         keep = np.ones(self.items.size, dtype=bool)
         keep[shuffled[self.ranks - 1 < n_removed[queries]]] = False
         lengths = np.bincount(queries[keep], minlength=self.pool.n_queries)

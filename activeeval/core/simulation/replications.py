@@ -250,7 +250,7 @@ def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
             samples = [evidence_arrays(design, task.reading, judge, selections) for selections in paid]
             for k, evidence in enumerate(samples):
                 n_queries, n_open = evidence.n_queries, np.diff(evidence.starts)
-                counts = (n_queries, n_queries, evidence.n_items, evidence.costs, n_open)
+                counts = (n_queries, n_queries, evidence.n_items, evidence.costs, n_open)  # first: number of draws
                 out[which, k, _COUNTED] = np.column_stack(counts)
                 if task.is_plain:
                     out[which, k, _ESTIMATED] = evaluated(evidence)
@@ -321,7 +321,7 @@ def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run,
         if n_sampled:
             # columns: estimate, variance, degrees of freedom, draws, distinct queries, distinct items, cost
             ran = _runs_of_draws(arrays, keys, n_sampled, n_uniforms)
-            out[:, :n_sampled, _ESTIMATED] = ran[:, :, [0, 1, 2, 1, 1]]
+            out[:, :n_sampled, _ESTIMATED] = ran[:, :, [0, 1, 2, 1, 1]]  # observed: the same variance; planned: below
             out[:, :n_sampled, _COUNTED] = ran[:, :, [3, 4, 5, 6, 3]]
         n = order.n_queries
         out[:, n_sampled:, _ESTIMATED] = (truth, 0.0, np.inf, 0.0, 0.0)
