@@ -246,7 +246,7 @@ class Campaign(Record):
         return max(each, default=confidence)
 
     def p_value_now(self, p_value: float, target: Target | None = None, *, scope: str = "pool") -> float:
-        """Adjust the p value of a single analysis for all interim analyses so far; see `confidence_now`."""
+        """Adjust a single analysis's p value for all interim analyses so far, which share the error probability."""
         each = [p_value_after(variances, p_value) for variances in self._looks(target, scope)]
         return max(each, default=p_value)
 
@@ -265,7 +265,7 @@ class Campaign(Record):
 
     def topped_up(self, more: float) -> Campaign:
         """Return the campaign with ``more`` budget, in mean items (which cost 1): same judgments and one more block."""
-        log = [event for event in self._log if event.kind != "ended"]
+        log = [event for event in self._log if event.kind != "ended"]  # judging goes on
         return self._rebuilt(self.grown(more), log)
 
     def grown(self, more: float) -> Design:
@@ -285,7 +285,7 @@ class Campaign(Record):
         return {"paths": self.paths, "by_batches": self.by_batches, "surely": self.surely}
 
     def unjudged(self, rules: Rules | None = None) -> Campaign:
-        """Return the campaign without any judgments, optionally with other rules of judging."""
+        """Return the campaign, with the same sample, without any judgments, optionally with other rules of judging."""
         return Campaign(self.drawn_design, key=int(self.key), rules=rules or self.rules, **self.ways)
 
     def following(self) -> tuple[Campaign, bool]:

@@ -122,7 +122,8 @@ class RequestedUnits:
     def keeps_what_labels_led_to(self) -> bool:
         """True if all sampling rates determined by labels are fixed: later corrections do not change the sample.
 
-        It is always True without adaptive depth (labels decide how deep to judge).
+        It is always True without adaptive depth (labels decide how deep to judge). Labels that determine a further rate
+        make `_followed` hold new paths, so that the same object means that nothing is left to fix.
         """
         return self.paths is None or self._followed.paths is self.paths
 

@@ -114,7 +114,8 @@ class GivenProbabilities(GradeModel):
         """Store the parameters.
 
         ``recalibrate``: learn from labels to correct the given probabilities; ``max_grade``: add columns of zeros up to
-        this grade (None: none); ``prior_precision``: weight of the prior of no correction, about four times in labels.
+        this grade (None: none); ``prior_precision``: weight of the prior of no correction (40: as much as 160 labels of
+        two grades).
         """
         self.recalibrate = recalibrate
         self.max_grade = max_grade

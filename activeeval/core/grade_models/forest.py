@@ -185,7 +185,7 @@ class ForestGradeModel(Forests, ThresholdModel):
         """
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)
         one_column = self.separate or below.shape[1] == 1
-        self._grow(features, list(below.T) if one_column else [below])
+        self._grow(features, list(below.T) if one_column else [below])  # a forest for each column, or one for all
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
         """Predict p(y ≤ the k-th grade of the training data), shape (n, n_seen − 1)."""

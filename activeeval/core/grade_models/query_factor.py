@@ -279,7 +279,7 @@ def _maximum(terms: _Terms, start: Floats, sigma_bounds: tuple[float, float]) ->
 
 
 def _quadrature(sigma: float) -> tuple[Floats, Floats]:
-    """Compute Gauss-Hermite nodes and weights to integrate over u ~ N(0, 1); one node if σ = 0."""
+    """Compute Gauss-Hermite ``(nodes, weights)``, (n_nodes,) each, to integrate over u ~ N(0, 1); one node if σ = 0."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(N_NODES if sigma > 0 else 1)
     return np.asarray(nodes, dtype=np.float64), np.asarray(weights / weights.sum(), dtype=np.float64)
 

@@ -308,15 +308,15 @@ def _share_of(same: Ints, n: Ints) -> Statistic:
 
 
 def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statistic:
-    """Build Krippendorff's α as a function of how often each query counts (n_queries,).
+    """Build Krippendorff's α, by a metric of `METRICS`, as a function of how often each query counts (n_queries,).
 
-    ``counts`` (n_items, n_values): number of judges by grade; ``query`` (n_items,): index of the item's query.
+    ``counts`` (n_items, n_values): number of judges by grade of ``values``; ``query`` (n_items,): the item's query.
     """
     return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
 
 
 def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats) -> Statistic:
-    """Build Gwet's AC as a function of how often each query counts; see `ac_of` for ``weights``.
+    """Build Gwet's AC as a function of how often each query counts; ``weights`` is a key of `WEIGHTS`.
 
     ``counts`` (n_items, n_values): number of judges by grade; ``query`` (n_items,): index of the item's query;
     ``values``: the grades; ``alone`` (n_values,): number of items with a single grade, by grade.
@@ -363,7 +363,7 @@ def _pairs(
 
 
 def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
-    """Build Cohen's κ of two judges as a function of how often each query counts (n_queries,).
+    """Build Cohen's κ of two judges, with weights of `WEIGHTS`, as a function of how often each query counts.
 
     ``first``, ``second`` (n_items,): indices of their grades in ``values``; ``query`` (n_items,): index of the query.
     """

@@ -225,7 +225,7 @@ class Judgments:
     def model_grades(self, policy: str = "median") -> Qrels:
         """Compute the grade of each item from all judges, graders (LLMs and other models) included, for a model.
 
-        ``policy``, how to combine the grades of several judges, and errors are those of `labels`.
+        ``policy`` combines grades of several judges: "refuse", "majority" or "median"; errors are those of `labels`.
         """
         grades: Qrels = self._resolved(policy)
         return grades

@@ -104,7 +104,7 @@ def _inf_ap(counts: _Counts) -> Floats:
 
 
 def _shares(sums: Floats, numbers: Ints | Floats) -> Floats:
-    """Divide by numbers; 0 where the number is 0."""
+    """Divide ``sums`` by ``numbers``, both (n_queries,); 0 where the number is 0."""
     return np.divide(sums, numbers, out=np.zeros_like(sums), where=numbers > 0)
 
 

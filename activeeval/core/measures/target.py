@@ -285,8 +285,8 @@ class Target:
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
         """Compute mean, mean square and variance of every query's value, or difference, under a grade model.
 
-        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights`` of a query
-        factor (a random effect of a query).
+        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights`` (n_nodes,)
+        of a query factor (a random effect of a query).
         """
         return self.measure.moments(self.pool, grade_probs, self.ranking, self.versus, node_weights)
 

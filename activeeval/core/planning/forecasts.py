@@ -214,7 +214,7 @@ class DrawSpending:
 
     @cached_property
     def _missed(self) -> Floats:
-        """Log of the probability that one draw is not the query, for each query."""
+        """Log of the probability that one draw is not the query, shape (n_queries,); capped, as log 0 is not finite."""
         return np.asarray(np.log1p(-np.minimum(self.sampling_probs, _SURE)))
 
     def _draws(self, budget: float) -> float:
@@ -281,7 +281,7 @@ class Forecast:
         return replace(self._alone(budget), curve=self._curve)
 
     def _alone(self, budget: float) -> Prospect:
-        """Compute the expected precision at a budget without regard to other budgets."""
+        """Compute the expected precision at a budget, without regard to others; an infinite variance if too small."""
         return self.prospect(budget, self.spending.expect(budget) if self.works(budget) else (math.inf, 0.0, 0.0, 0.0))
 
     @cached_property

@@ -74,12 +74,12 @@ class HeldOut:
 
     @cached_property
     def _starts(self) -> Ints:
-        """Start of each query in `_by_rank`."""
+        """Start of each query in `_by_rank`, shape (n_queries,)."""
         return np.flatnonzero(np.diff(self.queries[self._by_rank], prepend=self.queries.min() - 1))
 
     @cached_property
     def _sizes(self) -> Ints:
-        """Number of items of each query."""
+        """Number of items of each query, shape (n_queries,)."""
         return np.diff(np.append(self._starts, self.grades.size))
 
     def drawn_labels(self, beliefs: GradeProbs, rng: Seed) -> Ints:
@@ -114,7 +114,10 @@ class HeldOut:
 
 
 def _by_rank(probs: Floats, owners: Ints) -> Ints:
-    """Return the item indices sorted by query (``owners``) and, within a query, by expected grade, highest first."""
+    """Sort item indices by query and, within a query, by expected grade, highest first, shape (n_items,).
+
+    ``probs`` (n_items, n_grades): grade probabilities; ``owners`` (n_items,): index of each item's query.
+    """
     return np.lexsort((-(probs @ np.arange(probs.shape[1])), owners))
 
 

@@ -230,7 +230,7 @@ class _LabelSearch:
         return math.exp(high)
 
     def reaches(self, forecasts: Sequence[Forecast], readable: Floats) -> bool:
-        """Check whether all half-widths are reached if each place has a label with probability ``readable``.
+        """Check whether all half-widths are reached if places have labels with probabilities ``readable`` (n_places,).
 
         A place is an item in the judging order of its query.
         """

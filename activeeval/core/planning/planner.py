@@ -350,7 +350,7 @@ def _drawn_by_draws(
 
 def _draws(scheme: Replacement, order: Order, values: Values) -> DrawSpending:
     """Describe what draws with replacement judge with a budget."""
-    sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
+    sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)  # items of each query
     return DrawSpending(draws=scheme.draws_of(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
 
 

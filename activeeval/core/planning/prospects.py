@@ -150,7 +150,8 @@ class Prospect:
     def power_at(self, chance: float, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
         """Compute the power at the variance that the actual one does not exceed with probability ``chance``.
 
-        The power is the probability that the t interval excludes 0 if the true value is ``difference``.
+        The power is the probability that the t interval excludes 0 if the true value is ``difference``; ``scope`` is
+        "pool" or "population".
         """
         return self._power(difference, np.array([Scale(spread=self.spread).at(chance)]), scope, confidence)
 

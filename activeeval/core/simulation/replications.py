@@ -278,13 +278,13 @@ def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], task
 
 
 def _estimated_columns(estimate: EstimatorResult) -> tuple[float, ...]:
-    """List an estimate's fields in the order of `COLUMNS`."""
+    """List an estimate's fields in the order of the first five of `COLUMNS`."""
     return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
 
 
 def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
     """Fill the ends of default 95 % intervals in ``out`` (n_keys, n_budgets, len(COLUMNS))."""
-    ends = default_ends(out[:, :, 0], out[:, :, 1], out[:, :, 2], 0.95, limits)
+    ends = default_ends(out[:, :, 0], out[:, :, 1], out[:, :, 2], 0.95, limits)  # values, variances, degrees
     out[:, :, _ENDS] = np.stack(ends, axis=2)
 
 
