@@ -78,7 +78,7 @@ def number(value: Any, what: str) -> float:
 def flag(value: Any, what: str) -> bool:
     """Check that a value is a truth value and return it as a bool; raise InputError otherwise.
 
-    ``what`` is the name of the value in messages, as in `number`.
+    ``what`` is the name of the value in messages; in backticks for an option, which becomes `field` of the error.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{what} must be True or False, got {brief(value)}", field=what.strip("`"))
@@ -88,7 +88,7 @@ def flag(value: Any, what: str) -> bool:
 def text(value: Any, what: str) -> str:
     """Check that a value is a str and return it; raise InputError otherwise.
 
-    ``what`` is the name of the value in messages, as in `number`.
+    ``what`` is the name of the value in messages; in backticks for an option, which becomes `field` of the error.
     """
     if not isinstance(value, str):
         raise InputError(f"{what} must be a text, got {brief(value)}", field=what.strip("`"))
@@ -98,7 +98,8 @@ def text(value: Any, what: str) -> str:
 def texts(value: Any, what: str) -> tuple[str, ...]:
     """Check that a value is one text or several and return them as a tuple.
 
-    Raises InputError otherwise; ``what`` is the name of the value in messages.
+    Raises InputError otherwise. ``what`` is the name of the value in messages; in backticks for an option, which
+    becomes `field` of the error.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def texts(value: Any, what: str) -> tuple[str, ...]:
 def file_name(value: Any, what: str) -> str:
     """Check that a value is a path (str or os.PathLike) and return it as text; raise InputError otherwise.
 
-    ``what`` is the name of the value in messages, as in `number`.
+    ``what`` is the name of the value in messages; in backticks for an option, which becomes `field` of the error.
     """
     if not isinstance(value, (str, os.PathLike)):
         raise InputError(f"{what} must be the name of a file, got {brief(value)}", field=what.strip("`"))
@@ -182,7 +183,8 @@ def strict_share(value: Any, what: str) -> float:
 def generator(rng: Any, what: str = "rng") -> np.random.Generator:
     """Build a random generator from a seed, or pass a given one through; None takes the system's randomness.
 
-    Raises InputError for anything else; ``what`` is the name of the value in messages.
+    Raises InputError for anything else. ``what`` is the name of the value in messages; in backticks for an option,
+    which becomes `field` of the error.
     """
     try:
         return np.random.default_rng(rng)

@@ -313,9 +313,18 @@ def unseen_difference(ids: Iterable[str], others: Iterable[str]) -> str:
 
 
 def fail_unshared(problem: str, ids: Sequence[str], others: Sequence[str], unknown: Sequence[str]) -> NoReturn:
-    """Raise InputError: no id of a file is in another; its end says why if ids look the same.
+    """Raise InputError because no id of one file is in another, with a likely cause at the end of the message.
 
-    It says so too if the first of the ``unknown`` queries is a text, of several words.
+    The causes: ids that look the same but differ, or the text of a query (several words) in place of its id.
+
+    Parameters
+    ----------
+    problem : str
+        Start of the message.
+    ids, others : sequence of str
+        The ids of both files.
+    unknown : sequence of str
+        Those ids of queries that are in one file only; the first is checked for being a text.
 
     Examples
     --------

@@ -75,8 +75,8 @@ def wilson_limits(share: float, n: float, z: float) -> tuple[float, float]:
 def half_widths(variances: Floats, degrees: Floats, confidence: float) -> Floats:
     """Compute t half-widths of estimates from their variances and degrees of freedom, arrays of one shape.
 
-    The half-width is infinite if the variance is, or if no degree of freedom is left; 0 if the variance is 0. Raises
-    InputError if the confidence does not lie strictly between 0 and 1.
+    The half-width is infinite if the variance is, or if no degree of freedom is left; 0 if the variance is 0. Degrees
+    between 0 and 1 count as 1. Raises InputError if the confidence does not lie strictly between 0 and 1.
 
     Examples
     --------
@@ -224,9 +224,9 @@ class Shares:
             weights = np.ones(values.size)  # equal weights become exact counts
         digits = ROUNDING * max(float(np.abs(values).max()), np.finfo(float).tiny)
         whole = np.round(values / digits) if np.ptp(values) > digits else np.zeros(values.size)
-        _, first, which = np.unique(whole, return_index=True, return_inverse=True)
-        totals, total = np.bincount(which, weights), float(weights.sum())
-        frequent = values[first[totals >= totals.max() * (1 - ROUNDING)]]
+        _, first_of, group = np.unique(whole, return_index=True, return_inverse=True)
+        group_weights, total = np.bincount(group, weights), float(weights.sum())
+        frequent = values[first_of[group_weights >= group_weights.max() * (1 - ROUNDING)]]
         mode = _central(frequent, values, digits)
         beyond = values - mode
         is_below, is_above = beyond < -digits, beyond > digits
@@ -251,8 +251,9 @@ class Shares:
     def reaches(self, limits: tuple[float, float], z: float) -> tuple[float, float]:
         """Compute the lengths of the interval below and above the mean; return ``(down, up)``.
 
-        The interval recovers the variance from Wilson's limits of the two shares (Zou and Donner 2008; see the module).
-        Besides these, it includes the standard errors of the mean distances from the mode.
+        The interval recovers the variance from Wilson's limits of the shares of values `below` and `above` the most
+        frequent one (Zou and Donner 2008; see the module), and includes the standard errors of their mean distances
+        from it. Where a share may be larger, one additional value at the limit of the measure is assumed.
         ``limits`` are the lowest and highest possible value, ``z`` is the two-sided normal quantile.
         """
         (least_below, most_below), (least_above, most_above) = (
@@ -331,6 +332,7 @@ class IntervalBasis:
     def ends(self, confidence: float) -> tuple[float, float]:
         """Compute both ends of the interval at a confidence; return ``(low, high)``.
 
+        It contains the interval of `inner`, the basis of a narrower scope, and lies within the limits of the measure.
         Raises InputError if the confidence does not lie strictly between 0 and 1.
         """
         variance, freedom = np.array(self.std_error**2), np.array(self.degrees_of_freedom)

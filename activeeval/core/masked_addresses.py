@@ -29,6 +29,9 @@ _KEYWORD = re.compile(r"(pass\w*\s*=\s*)(?:'[^']*'|\S+)", re.I)
 def masked(address: str) -> str:
     """Mask everything that may be secret in a database address, or in an attempt at one, by ``***``.
 
+    These are a password after the user, also where a port is expected, the value of ``password=…``, and the values of
+    all options but those of `PLAIN_OPTIONS`.
+
     Examples
     --------
     >>> masked("postgresql://team:s%40cret@db/judging?sslmode=require&sslpassword=secret")
@@ -45,7 +48,7 @@ def masked(address: str) -> str:
 
 
 def _masked_option(option: str) -> str:
-    """Mask the value of an option ``name=value`` unless its name is known to be harmless."""
+    """Mask the value of an option ``name=value`` unless its name is harmless; a text without ``=`` is masked whole."""
     name, mark, _ = option.partition("=")
     if not mark:
         return "***" if name else ""

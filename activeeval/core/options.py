@@ -80,7 +80,10 @@ def declared(owner: Any) -> dict[str, Option]:
 
 
 def _option_of(each: Any) -> Option:
-    """Build the `Option` that a dataclass field, made by `option`, declares."""
+    """Build the `Option` that a dataclass field ``each``, made by `option`, declares.
+
+    The flag of an option that can be given several times is by default the field's name in the singular.
+    """
     settings = {"choices": (), "is_many": False, "metavar": None, **each.metadata[KEY]}
     name = each.name.removesuffix("s") if settings["is_many"] else each.name
     default = None if each.default is MISSING else each.default

@@ -283,7 +283,7 @@ class Estimate:
 
     @property
     def spread_ratio(self) -> float | None:
-        """Ratio of the variance observed in the sample to the planned one; None if either is unknown."""
+        """Ratio of the observed variance to the planned one; None if unknown, or if no query was selected by chance."""
         seen, planned = self.observed_error, self.planned_error
         if seen is None or planned is None or not (math.isfinite(seen) and planned > 0 and self.n_open):
             return None
@@ -320,7 +320,7 @@ class Estimate:
 
     @property
     def effective_queries(self) -> float | None:
-        """Effective number of queries of equal influence, degrees of freedom + 1, if below ten; else None."""
+        """Effective number of queries of equal influence, degrees of freedom + 1; None from 10 or `n_queries` on."""
         if not self.n_open or not 0 < self.std_error < math.inf:
             return None
         effective = max(self.degrees_of_freedom, 1.0) + 1
@@ -351,7 +351,7 @@ class Estimate:
     def bounds(self, interval: Interval) -> tuple[float, float]:
         """Widen an interval by the possible effect of items that could not be judged, within the limits of the measure.
 
-        Returns ``(low, high)``.
+        `cannot` has the estimates with these items at their worst and best grades. Returns ``(low, high)``.
         """
         if self.cannot is None:
             return interval.low, interval.high

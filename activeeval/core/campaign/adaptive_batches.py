@@ -6,8 +6,8 @@ are. A block is a part of the budget at whose end the sample can be read.
 
 The sample ends where a sample of one place at a time ends: by level, at the first place that the budget cannot pay for.
 Its threshold T_R(b) for a budget b, the level of that place, depends on levels and labels only, whatever the order in
-which labels arrive. Requesting one place
-at a time meets it exactly. A batch requests in advance: all known places up to the level at which
+which labels arrive. Requesting one place at a time meets it exactly. A batch requests in advance: all known places up
+to the level at which
 
     the cost of known places below it plus the expected cost of places not yet known
 
@@ -114,8 +114,8 @@ class AdaptiveBatches:
         """Ascending levels of the places with a known level that cost something, and their cumulated costs.
 
         The shapes are (n,) and (n + 1,); the first cumulated cost is 0. A place costs nothing if no label was needed
-        when its level became known. A later correction of a label does not change that, so it moves no threshold. A
-        place is an item in the judging order of its query.
+        when its level became known (it is beyond the first `living` places of its query). A later correction of a label
+        does not change that, so it moves no threshold. A place is an item in the judging order of its query.
         """
         order = self.planned.order
         places = np.flatnonzero(self._is_known & (order.numbers < self.paths.living[order.place_queries]))
@@ -171,6 +171,7 @@ class AdaptiveBatches:
             return None
         places = places[np.argsort(self.levels[places], kind="stable")]
         levels, costs, reserve = self.levels[places], self.costs[places], self.planned.budget - budget
+        # levels below which the budget pays for all places: surely, and probably
         certain, horizon = (self._horizon(budget, end, each) for each in (self._largest_behind, self._behind_at_most))
         horizon = max(horizon, certain)
 
@@ -189,7 +190,7 @@ class AdaptiveBatches:
         return self.paths.asking(places[:n]) if n else None
 
     def _horizon(self, budget: float, end: float, behind: Callable[[float], float]) -> float:
-        """Find the highest level, at most ``end``, up to which the budget pays for all places (judged by level).
+        """Find the highest level, at most ``end``, below which the budget pays for all places (judged by level).
 
         It pays for the places (items in judging order) with a known level below it, and for those whose level still
         depends on missing labels: ``behind(level)`` estimates the cost of these.
@@ -344,7 +345,7 @@ class AdaptiveBatches:
         owners = order.place_queries
         places = requested[np.lexsort((owners[requested], self.levels[requested], self.paths.batches[requested]))]
         queries, levels, numbers = owners[places], self.levels[places], self.paths.batches[places]
-        firsts = np.ones(places.size, dtype=np.bool_)
+        firsts = np.ones(places.size, dtype=np.bool_)  # True for the first place of a unit
         firsts[1:] = (np.diff(queries) != 0) | (np.diff(levels) != 0) | (np.diff(numbers) != 0)
         ends = np.append(np.flatnonzero(firsts), places.size)
         batch_ends = np.searchsorted(numbers[firsts], np.arange(1, self.paths.n_batches + 1), side="right")
@@ -353,7 +354,7 @@ class AdaptiveBatches:
             levels=levels[firsts].tolist(),
             costs=np.add.reduceat(self.costs[places], ends[:-1]) if places.size else np.empty(0),
             places_of=lambda unit: places[ends[unit] : ends[unit + 1]],
-            selection=lambda _: self.selection(len(self.planned.blocks) - 1),
+            selection=lambda _: self.selection(len(self.planned.blocks) - 1),  # it ends at a level, not a unit
             block_ends=tuple(batch_ends.tolist()) or (0,),
             ended=self.ended,
         )

@@ -88,7 +88,7 @@ class Campaign(Record):
         rules: Rules | None = None,
         **ways: Any,
     ) -> None:
-        """Set the design's budget and draw the sample of a key, given by ``key`` or derived from ``rng``.
+        """Set the design's budget and draw the sample of a key, given by ``key`` or from ``rng`` and known grades.
 
         ``budget`` and ``blocks``, cumulated budgets at which the sample may be read, are in mean items (the mean item
         costs 1); by default the design's. ``rules``: judges per item, and aggregation of their grades. ``ways`` are
@@ -135,7 +135,7 @@ class Campaign(Record):
         if self.design.scheme.goes_on:  # it continues earlier samples: its budget was an expected cost
             return self.selection.cost
         is_done = self.paths is not None and not self.progress.waiting and not self.goes_on
-        return min(self.selection.cost, self.read_budget) if is_done else self.read_budget
+        return min(self.selection.cost, self.read_budget) if is_done else self.read_budget  # may end below it
 
     @property
     def n_unread(self) -> int:
@@ -197,7 +197,7 @@ class Campaign(Record):
         selection, share = self._readable()
         n, whole = self.n_complete_blocks, self.design.planned or self.design.blocks[-1]
         selections, shares = [self.block_selection(k) for k in range(n)], [b / whole for b in self.design.blocks[:n]]
-        if not selections or selections[-1].level != selection.level:
+        if not selections or selections[-1].level != selection.level:  # read inside a block
             if kind.name == "group-sequential":
                 raise InputError("group-sequential intervals are planned for the ends of blocks")
             selections, shares = [selection], [share]
@@ -215,7 +215,7 @@ class Campaign(Record):
         outlook = self.outlook(target, scope=scope)
         if outlook is None:
             return math.nan
-        if self.paths is not None and self._followed.is_spent:
+        if self.paths is not None and self._followed.is_spent:  # no more can be requested
             return outlook.at_selection(self.selection, confidence)
         if self.paths is not None and self.n_complete_blocks < len(self.drawn_design.blocks):
             return outlook.at_budget(self.read_budget, confidence)  # the final selection is not known yet
@@ -246,12 +246,12 @@ class Campaign(Record):
         return max(each, default=confidence)
 
     def p_value_now(self, p_value: float, target: Target | None = None, *, scope: str = "pool") -> float:
-        """Adjust the p value of a single analysis for all interim analyses so far; see `confidence_now`."""
+        """Adjust a single analysis's p value for all interim analyses so far, which share the error probability."""
         each = [p_value_after(variances, p_value) for variances in self._looks(target, scope)]
         return max(each, default=p_value)
 
     def _looks(self, target: Target | None, scope: str) -> list[list[float]]:
-        """Return variances at all interim analyses, for the pool, then ``scope`` if wider; [] if there is only one."""
+        """Compute variances at all interim analyses, for the pool, then ``scope`` if wider; [] if there is only one."""
         readings = self.readings
         scopes = [scope] if scope == "pool" else ["pool", scope]
         return [self._variances(readings, target, each) for each in scopes] if readings[1:] else []
@@ -265,7 +265,7 @@ class Campaign(Record):
 
     def topped_up(self, more: float) -> Campaign:
         """Return the campaign with ``more`` budget, in mean items (which cost 1): same judgments and one more block."""
-        log = [event for event in self._log if event.kind != "ended"]
+        log = [event for event in self._log if event.kind != "ended"]  # judging goes on
         return self._rebuilt(self.grown(more), log)
 
     def grown(self, more: float) -> Design:
@@ -273,7 +273,7 @@ class Campaign(Record):
         grown, before = self.drawn_design.topped_up(more), self.drawn_design
         if self.paths is None or grown.budget is None or before.budget is None:
             return grown
-        return replace(grown, blocks=(*before.blocks, grown.budget * before.blocks[-1] / before.budget))
+        return replace(grown, blocks=(*before.blocks, grown.budget * before.blocks[-1] / before.budget))  # less reserve
 
     def believing(self, design: Design) -> Self:
         """Return the campaign, with all its judgments, under another design: other predictions, same judging order."""
@@ -285,7 +285,7 @@ class Campaign(Record):
         return {"paths": self.paths, "by_batches": self.by_batches, "surely": self.surely}
 
     def unjudged(self, rules: Rules | None = None) -> Campaign:
-        """Return the campaign without any judgments, optionally with other rules of judging."""
+        """Return the campaign, with the same sample, without any judgments, optionally with other rules of judging."""
         return Campaign(self.drawn_design, key=int(self.key), rules=rules or self.rules, **self.ways)
 
     def following(self) -> tuple[Campaign, bool]:

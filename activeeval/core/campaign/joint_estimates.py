@@ -69,6 +69,7 @@ def read_together(
     estimate = replace(estimate, n_queries=len(judged), log=of_pool[0].log)
     if scope == "pool":
         return estimate
+    # the population adds the variance that the choice of the pool causes, averaged over rounds
     wide = [campaign.estimate(target, scope=scope) for campaign, target in zip(campaigns, targets, strict=True)]
     parts = zip(weights, wide, of_pool, strict=True)
     differences = (w * _squares_difference(scoped.std_error, pool.std_error) for w, scoped, pool in parts if w > 0)
@@ -151,6 +152,7 @@ def planned_weights(design: Design, budgets: Sequence[float], target: Target | N
         raise InputError(f"rounds go by levels: {design.name!r} draws with replacement")
     order = design.planned_order
     matters = design.reading(target).target.matters[order.items]
+    # variance planned after each round, then the share of the final information 1 / V that it amounts to
     left = [order.planned_variance(order.level_for(spent), matters) for spent in np.cumsum(budgets).tolist()]
     reached = [left[-1] / variance if variance > 0 else 1.0 for variance in left]
     return np.diff(reached, prepend=0.0)

@@ -51,7 +51,7 @@ class Labels:
         self._cannot: set[int] = set()
         self._differing: dict[int, tuple[int, ...]] = {}  # by item: its grades, if their gains are to be averaged
         self._n_open = Counter[int]()  # waiting items by number of the unit
-        self._n_open_of_block = Counter[int]()
+        self._n_open_of_block = Counter[int]()  # by number of the block, a part of the sample, from 1
 
     def add(self, unit: Unit) -> None:
         """Add a requested unit (items judged at once); all of its items wait for grades."""
@@ -117,7 +117,7 @@ class Labels:
         return self._n_open[unit.number] > 0
 
     def n_complete(self, n_blocks: int) -> int:
-        """Count the blocks (parts of the sample) before the first one with a waiting item; ``n_blocks`` if none."""
+        """Count the blocks (sample parts, from number 1) before the first with a waiting item, of ``n_blocks``."""
         waits = (k for k in range(n_blocks) if self._n_open_of_block[k + 1])
         return next(waits, n_blocks)
 
@@ -163,7 +163,7 @@ class Labels:
         Under the mean-gain policy, an item whose judges disagree keeps all their grades; its gain is their mean gain.
         """
         top = self._design.max_grade
-        if top is None:  # open scale: use the largest grade seen so far
+        if top is None:  # open scale: use the largest grade seen so far; 0 if no distribution needs a scale
             seen = (grade for grades in self._settled.values() for grade in grades.values())
             top = max(int(self._design.known.max(initial=1)), *seen) if self._differing else 0
         return SoftLabels.of_judges(self.grades, self._differing, top + 1)

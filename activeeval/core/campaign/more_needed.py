@@ -121,6 +121,7 @@ def needed_of_outlook(
         return float(min(about(max((whole - budget) * scale, least)), math.ceil(left)))
 
     more = rounded(total)
+    # log of the factor that the variance exceeds in one sample of ten; its reciprocal is the low end
     spread = _TENTH * math.sqrt(OFF**2 + 2 / max(outlook.degrees_of_freedom, 1.0))
     low, high = (
         rounded(min(outlook.budget_for(wanted, confidence, math.exp(side * spread)), outlook.order.cost))

@@ -114,6 +114,7 @@ class Outlook:
         # without spread the variance between queries is unknown, though the interval may be finite
         of_scope = evaluated.variance - of_pool.variance if math.isfinite(of_pool.observed) else math.inf
         matters = reading.target.matters[reading.order.items]
+        # with adaptive depth, the order averaged over labels drawn from the model
         order = reading.order if design.unseen is None else design.planned_order
         return cls(
             reading=reading,
@@ -143,7 +144,11 @@ class Outlook:
         return max(int(np.count_nonzero(self.now.counts)), 1)
 
     def at_selection(self, end: Selection, confidence: float) -> float:
-        """Predict the half-width of the t interval once a larger selection of the same sample is judged."""
+        """Predict the half-width of the t interval once a larger selection ``end`` of the same sample is judged.
+
+        Degrees of freedom grow with the number of judged queries; the variance falls as planned between the levels.
+        The half-width allows for the earlier interim analyses, whose variances are `before`.
+        """
         whole = of_target(self.reading, end)
         share = max(int(np.count_nonzero(whole.counts)), 1) / self.n_queries
         variance = self._left_of(self._falls_to(whole.level))
@@ -191,7 +196,10 @@ class Outlook:
         return max(self.order.expected_cost(highest) + self._beyond, self.spent) if self.can_grow else highest
 
     def queries_for(self, half_width: float, confidence: float) -> float:
-        """Compute how many queries like these, all of them judged, should bring the t interval to a half-width."""
+        """Compute how many queries like these, all of them judged, should bring the t interval to a half-width.
+
+        With all items of the pool judged, the half-width falls with the square root of the number of queries.
+        """
         return self.pool_size * (self.topped_up(math.inf, confidence)[1] / half_width) ** 2
 
     def _at(self, budget: float) -> tuple[float, float]:
@@ -213,6 +221,7 @@ class Outlook:
         factor : float
             Assumed ratio of the variance from sampling within the pool to its prediction.
         """
+        # expected number of judged queries there: degrees of freedom grow with it
         n = max(float(self.order.inclusion_probs(amount)[0].sum()), 1.0)
         freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
         return self._left_of(factor * self._falls_to(amount)), freedom
@@ -244,7 +253,8 @@ class Outlook:
     def _looked(self, at: tuple[float, float], confidence: float) -> tuple[float, float]:
         """Return the variance and the half-width of a further interim analysis.
 
-        ``at`` is its variance and degrees of freedom. The half-width allows for all analyses before it.
+        ``at`` is its variance and degrees of freedom. The half-width allows for all analyses before it: those with the
+        variances `before`, and the current one.
         """
         now = (self.variance,) if self.of_pool > 0 else ()  # no analysis follows if everything is judged
         looks = (*self.before, *now) if self.has_looks else ()
@@ -254,7 +264,7 @@ class Outlook:
         """Compute the share of the present variance from sampling within the pool that is left at a sampling level.
 
         It is the variance planned at the level ``at`` divided by the one planned at the present level. At the sampling
-        level T, an item of rate r is judged with probability min(1, T r).
+        level T, an item of rate r is judged with probability min(1, T r). It is 1 if no variance is planned now.
         """
         if self.planned <= 0:
             return 1.0

@@ -104,7 +104,7 @@ def of_target(reading: Reading, selection: Selection) -> Selection:
 
 
 def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution, ...]:
-    """Return a warning if one query has much of the sampling variance expected at a sampling level, else ().
+    """Warn, in a tuple, if one query has much of the sampling variance expected at a sampling level; else return ().
 
     The spread of the other queries then tells little about the variance. There is no warning for a pool that is
     processed in parts, because only some of its queries are loaded. At the sampling level T, an item of rate r is
@@ -172,12 +172,14 @@ def judged_queries(
     sample = evidence_of(design, reading, reading.judge(labels), selection)
     weights = _by_query(design, reading, selection, sample.importance_weights)
     if not isinstance(design.scheme, Replacement):
+        # queries with a value known beforehand (0 needs no weight), and those judged whole with certainty
         is_certain = ~reading.is_open & (reading.settled_values != 0)
         is_certain[selection.queries[reading.settled_by(selection)]] = True
         weights = np.where(is_certain, reading.query_probs, weights)
     else:
         weights = weights / weights.sum()
     queries = np.flatnonzero(weights)
+    # labels of the items that can be drawn, known grades of all others
     merged = SoftLabels.of(labels).over(design.known, order.items[order.place_rates > 0])
     return WeightedQueries(queries, weights[queries], merged)
 
@@ -305,6 +307,7 @@ def extreme_labels(
     """
     indices = np.array(items)
     scale = range((labels.largest if top is None else top) + 1)
+    # rows: row of each item's query in the selection; first: position in `items` of the first item of that query
     by_query = np.argsort(selection.queries, kind="stable")
     owners = reading.target.pool.item_queries[indices]
     rows = by_query[np.searchsorted(selection.queries[by_query], owners)]

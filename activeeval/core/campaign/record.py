@@ -121,7 +121,7 @@ class Record(RequestedUnits):
         """Record the grade of one item, given by its index; None if it cannot be judged.
 
         It replaces the earlier judgment of this judge and, if one judge per item is enough, of any judge (unless the
-        policy "refuse" rejects differing grades). ``at`` is the time in microseconds, UTC.
+        policy "refuse" rejects differing grades). ``judge`` is the judge's name, ``at`` the time in microseconds, UTC.
 
         Raises
         ------
@@ -280,7 +280,7 @@ class Record(RequestedUnits):
     def _append(self, event: Event) -> None:
         """Append an event to the log and update state and labels; the end of the sample fixes its sampling rates."""
         self._log.append(event)
-        place = self._state.apply(event)
+        place = self._state.apply(event)  # (unit number, document id) whose judgments the event changed, or None
         if event.kind == "drawn":
             self._labels.add(self.planned[len(self._labels.units)])
         elif place is not None:

@@ -68,6 +68,7 @@ class RequestedUnits:
         if design.budget is None:
             raise InputError(f"the design of {design.name!r} has no budget: give one")
         begun = None if design.history is None or paths is not None else QueryPaths.begun(design.history, design.order)
+        # batches need blocks and a reserve, unless no label changes a rate or everything can be judged
         pays_for_all = design.budget >= design.order.cost
         if by_batches and begun is not None and not (begun.is_whole(design.order) or pays_for_all):
             design = design.in_blocks([(1 - KEPT) * share * design.budget for share in _SHARES])
@@ -114,14 +115,15 @@ class RequestedUnits:
         if following is None:
             return False
         self._forget()
-        self.__dict__.pop("planned", None)
+        self.__dict__.pop("planned", None)  # the cached units, to which a batch was added
         return True
 
     @property
     def keeps_what_labels_led_to(self) -> bool:
         """True if all sampling rates determined by labels are fixed: later corrections do not change the sample.
 
-        It is always True without adaptive depth (labels decide how deep to judge).
+        It is always True without adaptive depth (labels decide how deep to judge). Labels that determine a further rate
+        make `_followed` hold new paths, so that the same object means that nothing is left to fix.
         """
         return self.paths is None or self._followed.paths is self.paths
 
@@ -148,7 +150,7 @@ class RequestedUnits:
 
     @property
     def n_complete_blocks(self) -> int:
-        """Number of blocks (parts of the budget), from the first on, of which every item is judged."""
+        """Number of blocks (parts of the budget), from the first on, whose units are all requested and judged."""
         if self.paths is not None:
             return self._followed.n_complete
         ends = self.drawing.block_ends

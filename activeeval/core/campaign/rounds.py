@@ -173,10 +173,12 @@ class Rounds:
         """Return a judged round with refitted predictions: those of a fold's queries use all labels but its own ones.
 
         Labels of the fold from earlier rounds are used. Raise InputError if the models of the folds differ in the
-        weights of the query factor's nodes (a random effect shared by a query's items, on a grid of values).
+        weights (``prior``) of the query factor's nodes (values of a random effect shared by a query's items).
+        ``before`` and ``after`` (n_items,) are the grades known before and after the round, −1 for unknown.
         """
         design, before = campaign.design, campaign.design.known
         pool, after = design.pool, np.maximum(before, campaign.grades)
+        # fold of each item: from a hash of its query's id
         folds = (pool_hashes(pool)[0] % np.uint64(N_FOLDS)).astype(np.int64)[pool.item_queries]
         parts = [self._believe(np.where(folds == fold, before, after)) for fold in range(N_FOLDS)]
         believed = [GradeProbs.of(pool, **{name: part[name] for name in _MODEL if name in part}) for part in parts]

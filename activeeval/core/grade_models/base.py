@@ -111,7 +111,7 @@ class ThresholdModel(GradeModel):
         return self
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Predict p(y = k) = p(y ≤ k) − p(y ≤ k − 1) for every row.
+        """Predict p(y = k) = p(y ≤ k) − p(y ≤ k − 1) for every row; 0 for a grade that the training data lack.
 
         Parameters
         ----------

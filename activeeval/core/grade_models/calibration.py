@@ -146,15 +146,17 @@ def calibration_report(
     full = _judged_in_full(target, whole >= 0)
     values, means, variances = target.values(whole)[full], moments.mean[full], moments.variance[full]
     return CalibrationReport(
-        judged.size,
-        values.size,
-        _mean(means),
-        _mean(values),
-        _mean(variances),
-        _mean((values - means) ** 2),
-        float(of_grade.mean()),
-        shared / judged.size,
-        tuple(b for k in range(marginal.shape[1]) for b in _bins(k, marginal[:, k], whole[judged] == k, n_bins)),
+        n_items=judged.size,
+        n_queries=values.size,
+        predicted_mean=_mean(means),
+        observed_mean=_mean(values),
+        predicted_variance=_mean(variances),
+        observed_variance=_mean((values - means) ** 2),
+        log_likelihood_independent=float(of_grade.mean()),
+        log_likelihood=shared / judged.size,
+        reliability=tuple(
+            b for k in range(marginal.shape[1]) for b in _bins(k, marginal[:, k], whole[judged] == k, n_bins)
+        ),
     )
 
 

@@ -71,7 +71,7 @@ def cross_fitted_probs(
     matrix = as_features(features, "features")
     whole = whole_grades(grades, matrix.shape[0])
     is_judged = whole >= 0
-    as_grades(whole[is_judged], int(is_judged.sum()), model.max_grade)
+    as_grades(whole[is_judged], int(is_judged.sum()), model.max_grade)  # raises for a grade above the largest
     codes, n_queries = codes_of_queries(queries, whole.size, is_judged)
     candidate = clone(model)
     if candidate.get_params().get("random_state", 0) is None:
@@ -79,6 +79,7 @@ def cross_fitted_probs(
     # A fold's training rows can lack the largest grade; the model then gives it probability 0.
     top = int(whole.max()) if model.max_grade is None else int(model.max_grade)
     candidate.set_params(max_grade=top)
+    # the number of a query without a grade is −1: the last entry, of no fold
     fold_of_query = np.append(random.permutation(n_queries) % int(n_folds), -1)
     fold_of_row = fold_of_query[codes]
     probs = np.empty((whole.size, top + 1))

@@ -114,7 +114,8 @@ class GivenProbabilities(GradeModel):
         """Store the parameters.
 
         ``recalibrate``: learn from labels to correct the given probabilities; ``max_grade``: add columns of zeros up to
-        this grade (None: none); ``prior_precision``: weight of the prior of no correction, about four times in labels.
+        this grade (None: none); ``prior_precision``: weight of the prior of no correction (40: as much as 160 labels of
+        two grades).
         """
         self.recalibrate = recalibrate
         self.max_grade = max_grade
@@ -214,6 +215,7 @@ def recalibration_loss(params: Floats, logits: Floats, signs: Floats, precision:
     """
     slope, shifts = np.exp(params[0]), params[1] + params[2:]
     margins = signs * (slope * logits - shifts)
+    # pulls: derivative of each logistic loss by its logit; pulled: that of the prior by the parameters
     pulls = -signs * expit(-margins)
     pulled = precision * np.concatenate((params[:2], OWN_SHIFT * params[2:]))
     loss = np.logaddexp(0, -margins).sum() + 0.5 * (params @ pulled)

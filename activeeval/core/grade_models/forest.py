@@ -63,6 +63,7 @@ class Forests:
         n_rows = features.shape[0]
         n_kept = n_rows if self.max_rows is None else min(n_rows, whole_number(self.max_rows, "max_rows", 1))
         try:
+            # a seed for each forest, and one to choose rows if there are too many
             seeds = _seeds(self.random_state, len(targets) + (n_kept < n_rows))
             rows = np.arange(n_rows)
             if n_kept < n_rows:
@@ -164,10 +165,13 @@ class ForestGradeModel(Forests, ThresholdModel):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        """Store the parameters; all but ``separate`` and ``max_grade`` are those of `Forests`.
+        """Store the parameters: those of scikit-learn's RandomForestRegressor and three others.
 
-        ``separate``: a forest for each indicator {y ≤ k} rather than one for all; ``max_grade``: the largest grade
-        (None: the largest of the training data).
+        ``n_estimators`` is the number of trees of each forest, ``min_samples_leaf`` the least number (int) or share
+        (float) of rows in a leaf, ``max_features`` the features tried at each split, ``max_samples`` the size of each
+        tree's bootstrap sample (None: all rows), ``max_rows`` the most training rows (None: no limit), ``n_jobs`` the
+        number of threads, ``random_state`` the seed. ``separate``: a forest for each indicator {y ≤ k} rather than one
+        for all; ``max_grade``: the largest grade (None: the largest of the training data).
         """
         shared = (n_estimators, min_samples_leaf, max_features, max_samples, max_rows, n_jobs, random_state)
         super().__init__(*shared)
@@ -181,7 +185,7 @@ class ForestGradeModel(Forests, ThresholdModel):
         """
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)
         one_column = self.separate or below.shape[1] == 1
-        self._grow(features, list(below.T) if one_column else [below])
+        self._grow(features, list(below.T) if one_column else [below])  # a forest for each column, or one for all
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
         """Predict p(y ≤ the k-th grade of the training data), shape (n, n_seen − 1)."""

@@ -53,7 +53,7 @@ class GraderModel(GradeModel):
         Parameters
         ----------
         X : array of float, shape (n, 1)
-            Code of each item's value, as `ValueTable.codes`.
+            Code of each item's value: its number among the distinct values, ascending, the last if it is missing.
         y : array of int, shape (n,), optional
             Grades from 0; None: no update.
 
@@ -76,7 +76,8 @@ class GraderModel(GradeModel):
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Look up the grade probabilities for codes of values, shape (n, n_grades).
 
-        X has shape (n, 1), the code of each item's value as `ValueTable.codes`. Raises InputError for an invalid code.
+        X has shape (n, 1), the code of each item's value: its number among the distinct values, ascending, the last if
+        it is missing. Raises InputError for an invalid code.
         """
         probs = self.probs_ if hasattr(self, "probs_") else as_probabilities(self.expected, "expected")
         return np.asarray(probs[self._codes(X, len(probs))])

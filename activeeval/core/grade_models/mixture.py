@@ -81,9 +81,9 @@ class MixtureGradeModel(GradeModel):
         """
         top = self._check_max_grade()
         self._check_models()
-        as_grades(y, np.shape(X)[0] if np.ndim(X) else 0, top)
+        as_grades(y, np.shape(X)[0] if np.ndim(X) else 0, top)  # raises for an invalid grade
         self.models_ = [clone(model).fit(X, y) for model in self.models]
-        self._n_grades([model.classes_.size for model in self.models_])
+        self._n_grades([model.classes_.size for model in self.models_])  # raises if a model has too many
         return self
 
     @property
@@ -174,6 +174,7 @@ def learned_weights(probs: Sequence[ArrayLike], grades: ArrayLike, queries: Arra
     of_grade, shares = _likelihoods(probs, grades, queries)
     weights = np.full(of_grade.shape[1], 1.0 / of_grade.shape[1])
     for _ in range(_MOST_STEPS):
+        # EM: the number of queries whose grades each model explains, and the prior's
         parts = of_grade * weights
         counts = shares @ (parts / parts.sum(axis=1, keepdims=True)) + PRIOR_QUERIES
         before, weights = weights, counts / counts.sum()
@@ -219,6 +220,7 @@ def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayL
     columns = [np.ones(n), predicted[0]]
     errors = _left_out(columns, values)
     for _ in probs:
+        # squared errors by model that is added, of each query left out
         left = {j: _left_out([*columns, predicted[j + 1]], values) for j in range(len(probs)) if j not in chosen}
         best = min(left, key=lambda j: float(left[j].sum()))
         gains = errors - left[best]
@@ -256,6 +258,7 @@ def _left_out(columns: Sequence[Floats], values: Floats) -> Floats:
     They are (e_i / (1 − h_i))² with residuals e and leverages h.
     """
     basis = np.linalg.svd(np.column_stack(columns), full_matrices=False)
+    # without directions that differ from 0 by rounding only, of columns that others imply
     base = basis.U[:, basis.S / basis.S[0] > _ROUNDING]
     residuals, leverages = values - base @ (base.T @ values), (base**2).sum(axis=1)
     return np.asarray((residuals / np.maximum(1.0 - leverages, _ROUNDING)) ** 2)

@@ -164,6 +164,7 @@ def proportional_odds_loss(params: Floats, Z: Floats, codes: Ints, alpha: float)
     loss = np.logaddexp(0, -above).sum() + np.logaddexp(0, below).sum()
     loss -= counts[1:-1] @ np.log(-np.expm1(-gaps))
     pull_up, pull_down = expit(-above), expit(below)
+    # derivative by each threshold; a gap moves all thresholds from it on, θ_0 all
     slope = np.bincount(codes, pull_down)[1:] - np.bincount(codes, pull_up)[:-1]
     suffix_sums = np.cumsum(slope[::-1])[::-1]
     of_gaps = (suffix_sums[1:] + counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps)) * gaps
@@ -200,6 +201,7 @@ def fit_mord(Z: Floats, codes: Ints, alpha: float, max_iter: int, loss: str) -> 
     theta = _first_thresholds(codes)
     start = np.concatenate((theta[:1], np.diff(theta)))
     bounds = [(None, None)] + [(0, None)] * (theta.size - 1)
+    # weight of each threshold's loss (column) for each grade (row); the triangle below sums gaps to thresholds
     distance = np.arange(theta.size) - np.arange(theta.size + 1)[:, None]
     weights = np.ones(distance.shape) if loss == "all-threshold" else np.isin(distance, (-1, 0)).astype(np.float64)
     arguments = (Z, codes, alpha, theta.size + 1, weights, np.tri(theta.size), None)

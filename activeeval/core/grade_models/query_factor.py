@@ -213,27 +213,31 @@ class _Terms:
         """
         logits = _cumulative_logits(probs)
         top = logits.shape[1]
+        # items below the largest grade have a term of η_k, those above grade 0 a term of η_{k−1}
         below, above = np.flatnonzero(grades < top), np.flatnonzero(grades > 0)
         upper, lower = logits[below, grades[below]], logits[above, grades[above] - 1]
         between = np.flatnonzero((grades > 0) & (grades < top))
         of_term = np.concatenate((codes[below], codes[above]))
         order = np.argsort(of_term, kind="stable")
         return cls(
-            np.concatenate((upper, lower))[order],
-            np.repeat([1.0, -1.0], [below.size, above.size])[order],
-            np.searchsorted(of_term[order], np.arange(codes.max() + 1)),
-            logits[between, grades[between]] - logits[between, grades[between] - 1],
+            logits=np.concatenate((upper, lower))[order],
+            signs=np.repeat([1.0, -1.0], [below.size, above.size])[order],
+            first_terms=np.searchsorted(of_term[order], np.arange(codes.max() + 1)),
+            gaps=logits[between, grades[between]] - logits[between, grades[between] - 1],
         )
 
     def log_likelihood(self, params: Floats, nodes: Floats, weights: Floats) -> tuple[float, Floats]:
         """Compute the marginal log-likelihood of (σ, a, b); return it and its gradient, shape (3,).
 
-        ``nodes`` and ``weights`` (n_nodes,) are the quadrature of u ~ N(0, 1) by `_quadrature`.
+        These are the standard deviation, slope and shift of `QueryFactor`, in equation (1) of the module. ``nodes`` and
+        ``weights`` (n_nodes,) are the quadrature of u ~ N(0, 1) by `_quadrature`.
         """
         sigma, slope, shift = params
+        # c and its derivative by σ, then η at u = 0
         stretch = np.sqrt(1 + _LOGISTIC_NORMAL * sigma**2)
         per_sigma = _LOGISTIC_NORMAL * sigma / stretch
         centres = stretch * (slope * self.logits - shift)
+        # by node and query: log-likelihood, and its derivatives by a common shift of η and by c a
         of_query, pull, lever = np.empty((3, nodes.size, self.first_terms.size))
         for j, u in enumerate(nodes):
             against = -self.signs * (centres - sigma * u)
@@ -275,7 +279,7 @@ def _maximum(terms: _Terms, start: Floats, sigma_bounds: tuple[float, float]) ->
 
 
 def _quadrature(sigma: float) -> tuple[Floats, Floats]:
-    """Compute Gauss-Hermite nodes and weights to integrate over u ~ N(0, 1); one node if σ = 0."""
+    """Compute Gauss-Hermite ``(nodes, weights)``, (n_nodes,) each, to integrate over u ~ N(0, 1); one node if σ = 0."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(N_NODES if sigma > 0 else 1)
     return np.asarray(nodes, dtype=np.float64), np.asarray(weights / weights.sum(), dtype=np.float64)
 

@@ -69,6 +69,7 @@ class ValueRefit:
         probs = np.asarray(grade_probs, dtype=np.float64)
         probs = probs / probs.sum(axis=1, keepdims=True)
         grades = probs @ np.arange(probs.shape[1])
+        # equal rows get one number, ascending with the expected grade
         kinds = np.unique(np.column_stack((grades, probs)), axis=0, return_inverse=True)[1].reshape(-1)
         are_alike = bool(kinds.max() <= MOST_VALUES)
         if not are_alike:
@@ -82,6 +83,8 @@ class ValueRefit:
 
     def after(self, items: Ints, grades: Ints) -> tuple[Floats, Ints]:
         """Update the probabilities by labels of some items; return ``(probabilities, row of each item)``.
+
+        The labels of a fold's queries update the probabilities of all other folds only.
 
         Parameters
         ----------
@@ -100,6 +103,7 @@ class ValueRefit:
         if self.are_alike:
             return learned.reshape(-1, self.expected.shape[1]), places
         with np.errstate(divide="ignore", invalid="ignore"):
+            # kinds of different items: the factor by which labels change a kind's mean probabilities
             moved = np.where(self.expected > 0, learned / self.expected, 0.0)
         probs = self.probs * moved[self.folds, self.kinds]
         return np.asarray(probs / probs.sum(axis=1, keepdims=True)), np.arange(self.kinds.size)

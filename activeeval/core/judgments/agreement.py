@@ -1,8 +1,7 @@
 """Agreement between judges on preferences and on grades, with intervals by the bootstrap over queries.
 
-The tables are those of Niu, Guo, Lan and Cheng (SIGIR 2012): for pairs of items, the answer of one judge in
-{A ≻ B, A ~ B, A ≺ B} against that of another. The paper's text says that rows are normalised, but its tables are
-normalised by column; here both forms have a name.
+The tables are those of Niu, Guo, Lan and Cheng (SIGIR 2012): pairs of items by the answers of two judges, each in
+{A ≻ B, A ~ B, A ≺ B}. The paper normalises rows in its text, but columns in its tables; here both forms have a name.
 """
 
 from __future__ import annotations
@@ -202,7 +201,7 @@ def preference_agreement(
 def _preference_agreement(
     relations: Relations, confidence: float, n_resamples: int, rng: Seed
 ) -> PreferenceAgreement | None:
-    """Compute the agreement as `preference_agreement`, but return None if no two judges compared the same pair."""
+    """Compute the shares of pairs that two judges answer alike, with bootstrap intervals; None if no pair has two."""
     tables = relations.tables()
     tables = tables[tables.sum(axis=(1, 2)) > 0]
     if not tables.size:
@@ -239,15 +238,15 @@ def grade_agreement(
     queries, query = np.unique(shared.query, return_inverse=True)
     values = np.unique(grades.grade)
     code = np.searchsorted(values, shared.grade)
-    items, first, item = np.unique(shared.item, return_index=True, return_inverse=True)
+    items, first, item = np.unique(shared.item, return_index=True, return_inverse=True)  # first: a row of each
     random = np.random.default_rng(rng)
     draws = resamples(queries.size, confidence, n_resamples, random)
-    counts = np.zeros((items.size, values.size))
+    counts = np.zeros((items.size, values.size))  # number of judges of each shared item by grade
     np.add.at(counts, (item, code), 1)
-    is_alone = ~np.isin(grades.item, items)
+    is_alone = ~np.isin(grades.item, items)  # grades of items with one judge
     alone = np.bincount(np.searchsorted(values, grades.grade[is_alone]), minlength=values.size).astype(np.float64)
     by_grade = counts.sum(axis=0)
-    common_fields = items.size, raw_agreement(counts), float(by_grade.max() / by_grade.sum())
+    common_fields = items.size, raw_agreement(counts), float(by_grade.max() / by_grade.sum())  # the last: base rate
     alphas = {
         metric: coefficient(_alpha(counts, query[first], values, metric), draws, confidence, *common_fields)
         for metric in METRICS
@@ -294,12 +293,11 @@ def _check_judges(judges: Sequence[str]) -> None:
 def _shares(counts: Ints, axis: int) -> Floats:
     """Divide a 3 × 3 table by its sums along an axis; NaN where a sum is 0."""
     sums = counts.sum(axis=axis, keepdims=True)
-    shares: Floats = np.divide(counts, sums, out=np.full((3, 3), np.nan), where=sums > 0)
-    return shares
+    return np.asarray(np.divide(counts, sums, out=np.full((3, 3), np.nan), where=sums > 0))
 
 
 def _share_of(same: Ints, n: Ints) -> Statistic:
-    """Build the statistic Σ same / Σ n over queries, given how often each query counts; None if there is no pair."""
+    """Build the statistic Σ same / Σ n over queries (n_queries,), given how often each counts; None without a pair."""
 
     def share(times: Floats) -> float | None:
         """Compute the share for queries that count ``times`` (n_queries,) times; None if no pair is left."""
@@ -310,15 +308,19 @@ def _share_of(same: Ints, n: Ints) -> Statistic:
 
 
 def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statistic:
-    """Build Krippendorff's α as a function of how often each query counts (n_queries,).
+    """Build Krippendorff's α, by a metric of `METRICS`, as a function of how often each query counts (n_queries,).
 
-    ``counts`` (n_items, n_values): number of judges by grade; ``query`` (n_items,): index of the item's query.
+    ``counts`` (n_items, n_values): number of judges by grade of ``values``; ``query`` (n_items,): the item's query.
     """
     return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
 
 
 def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats) -> Statistic:
-    """Build Gwet's AC as `_alpha`; ``alone`` (n_values,) is the number of items with a single grade, by grade."""
+    """Build Gwet's AC as a function of how often each query counts; ``weights`` is a key of `WEIGHTS`.
+
+    ``counts`` (n_items, n_values): number of judges by grade; ``query`` (n_items,): index of the item's query;
+    ``values``: the grades; ``alone`` (n_values,): number of items with a single grade, by grade.
+    """
     return lambda times: ac_of(counts, values, weights, alone, times[query])
 
 
@@ -345,14 +347,13 @@ def _pairs(
         rows, columns = mine[places[0]], theirs[places[1]]
         first, second = code[rows], code[columns]
         counts = confusion(first, second, values.size)
-        common_fields = compared(counts)
+        common_fields = n, raw, base_rate = compared(counts)
         kappas = {
             weights: coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *common_fields)
             for weights in WEIGHTS
         }
         gaps = grades.grade[rows] - grades.grade[columns]
         value, low, high = mean_difference(gaps, query[rows], confidence, len(draws), np.random.default_rng(seed))
-        n, raw, base_rate = common_fields
         difference = Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
         judges = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
         table = tuple(tuple(map(int, row)) for row in counts.tolist())
@@ -362,7 +363,7 @@ def _pairs(
 
 
 def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
-    """Build Cohen's κ of two judges as a function of how often each query counts (n_queries,).
+    """Build Cohen's κ of two judges, with weights of `WEIGHTS`, as a function of how often each query counts.
 
     ``first``, ``second`` (n_items,): indices of their grades in ``values``; ``query`` (n_items,): index of the query.
     """

@@ -57,6 +57,7 @@ def shared_out(items: Sequence[Item], judges: Sequence[str]) -> list[list[str]]:
         # items that all judges receive do not count for the cut into runs
         n_apart, place = sum(item.n_judges < len(order) for item in block), 0
         for item in block:
+            # the judge whose run of equal length contains this item comes first
             first = place * len(order) // n_apart if item.n_judges < len(order) else 0
             place += item.n_judges < len(order)
             turn = [*order[first:], *order[:first]]

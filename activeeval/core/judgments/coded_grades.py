@@ -36,13 +36,14 @@ class _Numbers:
 
     def by_name(self) -> Ints:
         """Map each code to its position in alphabetical order, shape (n_names,)."""
+        # argsort inverts the list of codes in alphabetical order
         return np.argsort(sorted(range(len(self.of)), key=list(self.of).__getitem__))
 
 
 def _by_name(kinds: dict[str, _Numbers], numbers: Ints) -> dict[str, Ints]:
     """Recode the columns of `numbers` so that codes are positions in alphabetical order; return them by column name.
 
-    The entries of `kinds` belong to the columns in their order.
+    The entries of `kinds` belong to the columns (n_rows, n_columns) in their order; further columns are left out.
     """
     return {name: kind.by_name()[column] for (name, kind), column in zip(kinds.items(), numbers.T, strict=False)}
 
@@ -108,7 +109,7 @@ class CodedGrades:
         for rows in np.split(order, ends) if order.size else ():
             first, second = (rows[side] for side in np.triu_indices(rows.size, 1))
             signs = np.sign(shared.grade[first] - shared.grade[second]).astype(np.int64)
-            pairs = shared.item[first] * n_items + shared.item[second]  # rows ascend by item
+            pairs = shared.item[first] * n_items + shared.item[second]  # one code a pair: rows ascend by item
             parts.append(np.stack([shared.judge[first], shared.query[first], pairs, signs]))
         judge, query, pair, sign = np.concatenate(parts, axis=1)
         return Relations(judges=self.judges, queries=self.queries, judge=judge, query=query, pair=pair, sign=sign)
@@ -166,6 +167,7 @@ class Relations:
             first, second = mine[np.argsort(self.pair[mine])], theirs[np.argsort(self.pair[theirs])]
             common = np.intersect1d(self.pair[first], self.pair[second], True, return_indices=True)
             rows, columns = first[common[1]], second[common[2]]
+            # the answers 1 (A ≻ B), 0, −1 become the indices 0, 1, 2
             np.add.at(counts, (self.query[rows], 1 - self.sign[rows], 1 - self.sign[columns]), 1)
         return counts
 

@@ -181,6 +181,7 @@ def mean_difference(
     sizes = np.bincount(units).astype(np.float64)
     sums = np.bincount(units, differences).astype(np.float64)
     means = np.sort(_part_means(sums, sizes, n_parts, rng))
+    # the ends are the k-th smallest and the k-th largest of these means
     k = math.floor((1 - confidence) / 2 * (means.size + 1) + 1e-9)
     if k < 1 or sizes.size < least_units(confidence):
         return Difference(value, None, None)
@@ -198,6 +199,7 @@ def _part_means(sums: Floats, sizes: Floats, n_parts: int, rng: np.random.Genera
         is_in = (np.arange(1, 1 << n)[:, None] >> np.arange(n)) & 1
     else:
         half = rng.integers(0, 2, size=(max(n_parts // 2, 1), n))
+        # without the empty and the full set
         half = half[(half.min(axis=1) == 0) & (half.max(axis=1) == 1)]
         is_in = np.concatenate([half, 1 - half])
     means: Floats = is_in @ sums / (is_in @ sizes)

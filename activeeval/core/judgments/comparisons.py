@@ -99,7 +99,7 @@ def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
         of_query = grades[pool.query_offsets[query] : pool.query_offsets[query + 1]]
         ranked = np.sort(of_query[of_query > 0])[::-1]
         where = f"{source}: query {pool.query_texts[query]!r}"
-        n_above = np.searchsorted(-ranked, -ranked)
+        n_above = np.searchsorted(-ranked, -ranked)  # number of documents with a larger κ-grade
         wrong = np.flatnonzero(ranked != k - n_above)
         if wrong.size:
             rank = int(n_above[wrong[0]]) + 1

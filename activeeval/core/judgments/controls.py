@@ -47,6 +47,9 @@ class Checks:
         A control is an item whose grade is known, shown among others to check a judge. An event that ``supersedes`` an
         earlier one (its number) retracts that answer. Kinds of controls: "control_shown", "checked" (answered) and
         "passed" (deferred).
+
+        Updated are, by judge: the number of answers (`n_said`), the valid answers by event number (`standing`), the
+        open control (`posed`) and deferred ones (`put_off`); and the answer of each judge and control (`answers`).
         """
         if event.kind in _COUNTED_ANSWERS and event.supersedes is None:
             self.n_said[event.judge] = self.n_said.get(event.judge, 0) + 1

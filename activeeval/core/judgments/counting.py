@@ -29,7 +29,7 @@ def label_columns(judgments: Judgments, policy: str) -> tuple[Texts, Texts, Ints
     """
     if not judgments.is_of_grades:
         judgments.refuse("grades")
-    if judgments.is_distinct and judgments.kinds is None:
+    if judgments.is_distinct and judgments.kinds is None:  # one grade an item: nothing to combine
         return judgments.query_ids, judgments.item_ids, judgments.values
     by_pair = _by_pair(judgments, policy)
     grades = [one_grade(sorted(y for y in by_judge.values() if y >= 0), policy) for by_judge in by_pair.values()]
@@ -59,7 +59,7 @@ def _by_pair(judgments: Judgments, policy: str) -> dict[Pair, dict[str, int]]:
     Raises InputError if a judge gives an item two grades, and with policy ``refuse`` if judges differ.
     """
     by_pair: dict[Pair, dict[str, int]] = {}
-    places: dict[Pair, dict[str, str]] = {}
+    places: dict[Pair, dict[str, str]] = {}  # where each judge's grade stands, for the error of policy "refuse"
     for row, query, item, grade, judge in judgments.rows_of(GRADE):
         pair, name, place = (query, item), judgments.judges[judge].name, judgments.place(row)
         add_grade(by_pair.setdefault(pair, {}), name, grade, f"{place}: {_named(pair)}")

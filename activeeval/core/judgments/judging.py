@@ -68,7 +68,7 @@ class Judging(Protocol):
 
     @property
     def config(self) -> dict[str, int | None]:
-        """Entries of a campaign's configuration that name this form, as `judging_in` reads them."""
+        """Entry of a campaign's configuration that names this form: ``top_k``, the k of a top k, or None for grades."""
 
     def check_rules(self, judges_per_item: int) -> None:
         """Raise InputError if an item cannot have that many judges."""
@@ -77,8 +77,8 @@ class Judging(Protocol):
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
         """Build notes to show before judging.
 
-        `n_ideal` is the number of items in the ideal (best) ranking of a measure, 0 without one; ``max_grade`` is None
-        on an open scale.
+        ``measures`` are names; `n_ideal` is the number of items in the ideal (best) ranking of a measure, 0 without
+        one; ``max_grade`` is None on an open scale.
         """
 
     def shown(self, query: str, items: Sequence[DocumentToJudge]) -> list[DocumentToJudge]:
@@ -209,9 +209,9 @@ class ByComparisons(Judging):
         return [Note("judges compare", {"measures": measures, "k": self.k})]
 
     def shown(self, query: str, items: Sequence[DocumentToJudge]) -> list[DocumentToJudge]:
-        """Combine all items of a query into one document.
+        """Combine all items of a query into one document, whose text field ``documents`` lists their ids and texts.
 
-        Hashes of the ids set the order in which its documents are compared, which decides ties.
+        Hashes of the ids set the order in which the documents are compared, which decides ties.
         """
         order = sorted(items, key=lambda item: arrival_number(query, item.doc_id))
         documents = [{"doc_id": item.doc_id, **item.text} for item in order]

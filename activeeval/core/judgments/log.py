@@ -90,7 +90,7 @@ class Event:
 
     @property
     def note(self) -> str:
-        """The judge's remark on the answer; empty if there is none."""
+        """The judge's remark on the answer, empty if there is none; a late event has the answer's data in its body."""
         body = self.body.get("body", {}) if self.kind == "late" else self.body
         return str(body.get("note", ""))
 

@@ -47,7 +47,9 @@ class Assignment:
     def take(self, event: Event, lease_s: int) -> None:
         """Update the assignment by an event of its place, a document of a unit.
 
-        ``lease_s`` is the length of a lease, for which the place is reserved for its judge, in seconds.
+        "shown" leases the place to a judge, "checked_out" puts it on the judge's sheet, "judged" and "cannot" complete
+        it; a comparison ("preferred") or "renewed" extends the lease; any other kind frees the place. ``lease_s`` is
+        the length of a lease, for which the place is reserved for its judge, in seconds.
         """
         if event.kind == "preferred":
             self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS
@@ -227,7 +229,7 @@ class State:
             return place
         assigned.take(event, self.lease_s)
         if event.kind == "shown":
-            before = self.in_hand.get(event.judge, assigned)
+            before = self.in_hand.get(event.judge, assigned)  # shown to this judge before: freed unless answered
             if before is not assigned and (before.state, before.judge) == ("leased", event.judge):
                 before.put_back()
             self.in_hand[event.judge] = assigned
@@ -243,7 +245,8 @@ class State:
         """Record a judgment or a retraction of a place (unit, document), update the waiting counts, return the place.
 
         The judgment that the event replaces is removed. If two judges now differ and differences are adjudicated, an
-        assignment for a third one is added.
+        assignment for a third one is added. A retraction also removes the comparisons of the unit, unless it only gives
+        the query back to its judge (`REOPENED`).
         """
         by_judge = self.judgments.setdefault(place, {})
         did_wait = self.waits(place)

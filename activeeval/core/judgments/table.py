@@ -225,13 +225,13 @@ class Judgments:
     def model_grades(self, policy: str = "median") -> Qrels:
         """Compute the grade of each item from all judges, graders (LLMs and other models) included, for a model.
 
-        ``policy``, how to combine the grades of several judges, and errors are those of `labels`.
+        ``policy`` combines grades of several judges: "refuse", "majority" or "median"; errors are those of `labels`.
         """
         grades: Qrels = self._resolved(policy)
         return grades
 
     def graded_pairs(self, policy: str = "median") -> dict[Pair, int]:
-        """Map (query, item) to the grade by people, combined by a policy as in `labels`, without unjudged items."""
+        """Map (query, item) to the grade by people, of judged items; ``policy`` is "refuse", "majority" or "median"."""
         from activeeval.core.judgments.counting import label_columns
 
         queries, items, grades = label_columns(self.of_people(), policy)
@@ -345,7 +345,8 @@ class Judgments:
     ) -> Agreements:
         """Compute the agreement between judges on grades and preferences, see `core.judgments.agreements`.
 
-        Intervals are by ``n_resamples`` bootstrap samples of the queries. Raises InputError if nothing can be compared.
+        Intervals with level ``confidence`` are by ``n_resamples`` bootstrap samples of the queries, with seed ``rng``.
+        Raises InputError if nothing can be compared.
         """
         from activeeval.core.judgments.agreement import agreements
 

@@ -82,7 +82,8 @@ def best_grades(
 def _of_sum(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
     """Fill in the unjudged ones of `grades` (negative), shape (n_items,), such that an additive measure is largest.
 
-    An unjudged item takes the grade of the largest gain; at a rank of negative discount that of the smallest.
+    An unjudged item takes the grade of the largest gain; at a rank of negative discount, or one that does not count,
+    that of the smallest. ``terms.discounts`` (depth,) are the weights of the ranks that count.
     """
     least, most = _ends(terms)
     filled = np.where(grades < 0, least, grades)
@@ -97,7 +98,8 @@ def _of_cascade(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
     """Fill in the unjudged grades that maximize a cascade measure, from the last rank up, all queries at once.
 
     An unjudged item takes the largest stop probability if stopping there is worth more than going on, else the
-    smallest.
+    smallest. ``terms.values`` (n_grades,) are the stop probabilities, ``terms.discounts`` (depth,) the value of
+    stopping at each rank.
     """
     least, most = _ends(terms)
     filled = np.where(grades < 0, least, grades)
@@ -105,7 +107,8 @@ def _of_cascade(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
     below = np.zeros(lengths.size)  # expected value of going on below the rank
     for rank in range(min(terms.discounts.size, int(lengths.max(initial=0))), 0, -1):
         queries = np.flatnonzero(lengths >= rank)
-        items, gained = ranking.items[starts[queries] + rank - 1], terms.discounts[rank - 1] - below[queries]
+        items = ranking.items[starts[queries] + rank - 1]
+        gained = terms.discounts[rank - 1] - below[queries]  # by stopping here instead of going on
         filled[items[(grades[items] < 0) & (gained > 0)]] = most
         below[queries] += terms.values[filled[items]] * gained
     return filled
@@ -142,7 +145,8 @@ def _of_share(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
     A level is the index of a gain among the distinct gains, smallest first. ``levels`` (n_items,) and ``ranked``
     (n_ranks,) are those of the query's items and of its ranks, −1 if unjudged at a rank that counts; ``unjudged`` are
     the indices of such ranks. For each step from a gain to the next, the number of unjudged ranks with a gain above it
-    is the best for the ratio so far; this repeats until the ratio no longer grows.
+    is the best for the ratio so far; this repeats until the ratio no longer grows. ``terms.cumulative[n]`` is the value
+    of the first n ranks of an ideal ranking at a gain of 1.
     """
     gains, discounts, ideal = np.unique(terms.values), terms.discounts[: ranked.size], terms.cumulative
     sums = np.append(0.0, np.cumsum(discounts[unjudged]))  # discounts of the first 0, 1 … unjudged ranks
@@ -158,6 +162,7 @@ def _of_share(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
         above, below = numerator + steps @ sums[tried], denominator + steps @ of_ideal[rows, tried]
         reached = above / below if below > 0 else 0.0
         if reached <= share:
+            # the level of the j-th unjudged rank is the number of steps with more than j ranks above them
             return np.asarray(np.count_nonzero(n_filled[:, None] > np.arange(unjudged.size), axis=0))
         share, n_filled = reached, tried
 
@@ -173,9 +178,11 @@ def _of_precision(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> I
         return np.zeros(unjudged.size, dtype=np.int64)
     is_relevant = ranked > 0
     per_rank = 1.0 / np.arange(1, ranked.size + 1)
+    # for each rank: relevant items judged down to it, and Σ 1 / rank over those at it or below
     above = np.cumsum(is_relevant)
     below = np.append(np.cumsum((is_relevant * per_rank)[::-1])[::-1], 0.0)
     n_filled = np.arange(1, unjudged.size + 1)
+    # what the first, second … relevant item adds: its own precision, and 1 / rank to that of each below
     added = (above[unjudged] + n_filled) * per_rank[unjudged] + below[unjudged + 1]
     sums = (above * per_rank)[is_relevant].sum() + np.append(0.0, np.cumsum(added))
     n_relevant = np.count_nonzero(levels > 0) + np.append(0, n_filled)

@@ -61,6 +61,7 @@ class _Counts:
         """
         lists = ranking if cutoff is None else ranking.cut_at(cutoff)
         lengths = lists.lengths if cutoff is None else np.full(pool.n_queries, cutoff)
+        # relevant items, other judged items, pooled items without a judgment
         kinds = (grades >= rel, (grades >= 0) & (grades < rel), grades <= POOLED)
         n_relevant, n_other = (np.bincount(pool.item_queries[kind], minlength=pool.n_queries) for kind in kinds[:2])
         queries = np.repeat(np.arange(pool.n_queries), lists.lengths)
@@ -103,7 +104,7 @@ def _inf_ap(counts: _Counts) -> Floats:
 
 
 def _shares(sums: Floats, numbers: Ints | Floats) -> Floats:
-    """Divide by numbers; 0 where the number is 0."""
+    """Divide ``sums`` by ``numbers``, both (n_queries,); 0 where the number is 0."""
     return np.divide(sums, numbers, out=np.zeros_like(sums), where=numbers > 0)
 
 
@@ -152,7 +153,10 @@ class CountMeasure(_RankedMeasure):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        """Check the smallest relevant grade and the cutoff; raise InputError if one is invalid."""
+        """Check the smallest relevant grade and the cutoff; raise InputError if one is invalid.
+
+        `_CUT` has True for a measure that needs a cutoff, False for one that has none, None for F1, which can have one.
+        """
         object.__setattr__(self, "rel", relevance_rule(self.rel).rel)
         if (is_cut := _CUT[self.name]) is False and self.cutoff is not None:
             raise InputError(f"{self.name} counts the whole list: leave out the cutoff, {self.cutoff}")

@@ -179,7 +179,8 @@ class _Family(WithRule):
         """Compute the lowest and highest possible value of a query whose list has at most `longest` items.
 
         An unknown largest grade makes the highest value infinite, and with negative discounts both, except for binary
-        gains.
+        gains. A cascade measure lies between its extreme discounts: of the rank where the user stops, or 0 if at none.
+        In an additive one each rank adds its discount times any gain, or 0 if the list is shorter.
 
         Parameters
         ----------

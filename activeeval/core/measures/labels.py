@@ -100,6 +100,7 @@ class SoftLabels:
         """
         if not self.is_soft:
             return sealed(self.grades, np.int64), table
+        # a checked distribution has no weight on grades beyond the table
         different, index = np.unique(self.weights, axis=0, return_inverse=True)
         codes, n = np.array(self.grades, dtype=np.int64), min(table.size, different.shape[1])
         codes[self.items] = table.size + index.ravel()
@@ -133,6 +134,7 @@ def checked_labels(pool: QueryPool, labels: LabelsLike, max_grade: int | None) -
     soft = SoftLabels.of(labels)
     grades, n_grades = checked_grades(pool, soft.grades, max_grade)
     if soft.is_soft:
+        # highest grade of each distribution that has a weight
         tops = soft.weights.shape[1] - 1 - np.argmax(soft.weights[:, ::-1] > 0, axis=1)
         bad = -1 if max_grade is None else first_above(tops, max_grade)
         if bad >= 0:

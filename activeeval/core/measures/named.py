@@ -103,7 +103,8 @@ def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
 def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = None) -> Additive:
     """Build rank-biased precision, (1 − p) Σ p^(i−1) g(y_i) over ranks i; gains are 1 from grade `rel` on unless given.
 
-    Raises InputError unless 0 < p < 1, or if ``rel``, ``gains`` (as in `DCG`) or the cutoff are invalid.
+    ``p`` is the probability that a user goes on to the next rank; ``gains`` is ``"linear"`` (y), ``"exp"`` (2^y − 1) or
+    a number for each grade. Raises InputError unless 0 < p < 1, or if another parameter is invalid.
 
     Examples
     --------

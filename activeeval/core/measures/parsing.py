@@ -142,13 +142,13 @@ def parse_measure(text: str) -> Measure:
         )
     parameters = _parameters(text, inside, _PARAMETERS[name], preset)
     try:
-        return _BUILDERS[name](parameters, _cutoff(text, cutoff_text))
+        return _BUILDERS[name](parameters, _cutoff(cutoff_text))
     except InputError as problem:
         raise InputError(f"measure {text!r:.100}: {problem}") from None
 
 
 def _with_underscore(match: re.Match[str]) -> str:
-    """Convert α-nDCG and ERR-IA, as ndeval writes them, to names."""
+    """Convert the start of α-nDCG (its n is ``match[1]``) or of ERR-IA in ndeval to that of the name here."""
     return "alpha_n" if match[1] else "ERR_"
 
 
@@ -187,7 +187,7 @@ def _parameters(text: str, inside: str, known: tuple[str, ...], preset: dict[str
     return _Parameters(**preset | parameters)
 
 
-def _cutoff(text: str, cutoff: str | None) -> int | None:
+def _cutoff(cutoff: str | None) -> int | None:
     """Parse the cutoff text; None without a cutoff. Raises InputError unless it is a positive whole number."""
     if cutoff is None:
         return None
@@ -229,7 +229,7 @@ def _rbp(parameters: _Parameters, cutoff: int | None) -> Measure:
 
 
 def _counted(name: str, parameters: _Parameters, cutoff: int | None) -> Measure:
-    """Build a measure of counts from parsed parameters."""
+    """Build a measure of the numbers of relevant and other items, such as ``name`` "Rprec", from parsed parameters."""
     return CountMeasure(name, parameters.rel, cutoff)
 
 

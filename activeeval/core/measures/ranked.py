@@ -93,9 +93,9 @@ class Normalised(_RankedMeasure):
         """Compute mean, mean square and variance of each query's value over 200 sets of labels simulated by the model.
 
         The random numbers are hashes of the ids: they are the same in every call, in any order of the rows.
-        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights`` (n_nodes,),
-        the probabilities of the nodes of a query factor (a random effect of a query). With ``versus`` the moments are
-        those of the difference. Raises InputError if a shape or a row is wrong.
+        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights`` (n_nodes,)
+        or (n_queries, n_nodes), the probabilities of the nodes of a query factor (a random effect of a query). With
+        ``versus`` the moments are those of the difference. Raises InputError if a shape or a row is wrong.
         """
         from activeeval.core.kernels import sampling
 
@@ -159,10 +159,10 @@ class _Ratio(WithRule, Normalised):
         from activeeval.core.kernels import scores
 
         codes, gains = labels.coded(sealed(self._rule.values(n_grades)))
-        by_gain = np.argsort(-gains, kind="stable")
+        by_gain = np.argsort(-gains, kind="stable")  # codes of labels, the largest gain first
         ideal = np.empty(pool.n_queries)
         discounts = self.ideal.discount_vector(int(np.diff(pool.query_offsets).max()))
-        rewarded = sealed(by_gain[gains[by_gain] > 0], np.int64)
+        rewarded = sealed(by_gain[gains[by_gain] > 0], np.int64)  # only these add to the best ranking
         scores.ideal_scores(codes, gains, rewarded, discounts, pool.query_offsets, ideal)
         numerators = self.numerator.score(pool, labels, ranking)
         return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)

@@ -108,8 +108,9 @@ def longest_list(*rankings: Rankings) -> int:
 def checked_grades(pool: QueryPool, grades: ArrayLike, max_grade: int | None) -> tuple[Ints, int]:
     """Check grades for a kernel; return ``(grades, number of grades on the scale)``.
 
-    The grades have shape (n_items,), negative if unjudged. Raises InputError if there is not one whole number for each
-    item, or a grade is above ``max_grade`` (None: above `LARGEST_GRADE`).
+    The grades have shape (n_items,), negative if unjudged. An open scale (``max_grade`` None) ends at the largest grade
+    that occurs, and has two grades or more. Raises InputError if there is not one whole number for each item, or a
+    grade is above ``max_grade`` (None: above `LARGEST_GRADE`).
     """
     from activeeval.core.kernels import scores
 

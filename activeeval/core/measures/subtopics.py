@@ -95,13 +95,18 @@ class SubtopicMeasure(_RankedMeasure):
         object.__setattr__(self, "cutoff", needed_cutoff(self.cutoff, self.name))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,)."""
+        """Compute the value of each query over that of its ideal list, shape (n_queries,); 0 if nothing is relevant.
+
+        The ideal list is built greedily; that of ERR-IA has items that are relevant to all subtopics.
+        """
         if not isinstance(labels, SubtopicLabels):
             raise InputError(f"{self} needs judgments of subtopics: a query, subtopic, document and grade each")
         # a relevant item above multiplies a subtopic's gain by `keep`
         values, keep, depth = np.zeros(pool.n_queries), 1.0 - self.alpha, self._depth(pool)
         discounts = _DISCOUNTS[self.name](np.arange(1.0, depth + 1.0))
+        # items of each query by id descending: the first of equals enters the ideal list
         by_id = Rankings.from_scores(pool, np.zeros(pool.n_items)).items
+        # indices of the relevant ratings, sorted by query: those of query q are rows[bounds[q]:bounds[q + 1]]
         rows = np.flatnonzero(labels.ratings >= self.rel)
         owners = pool.item_queries[labels.rated[rows]]
         rows, owners = rows[order := np.argsort(owners, kind="stable")], owners[order]
@@ -109,6 +114,7 @@ class SubtopicMeasure(_RankedMeasure):
         for query in np.unique(owners).tolist():
             of_query, (begin, end) = rows[slice(*bounds[query : query + 2])], pool.query_offsets[query : query + 2]
             _, columns = np.unique(labels.subtopics[of_query], return_inverse=True)
+            # items of the query by subtopics: True if the item is relevant to the subtopic
             covers = np.zeros((end - begin, columns.max() + 1), dtype=np.bool_)
             covers[labels.rated[of_query] - begin, columns.ravel()] = True
             listed = ranking.items[ranking.offsets[query] : ranking.offsets[query + 1]][:depth] - begin

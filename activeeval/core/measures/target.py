@@ -90,7 +90,10 @@ class SampledMeasure(Measure, Protocol):
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Compute mean, mean square and variance of each query's value under a grade model; see `Additive.moments`."""
+        """Compute mean, mean square and variance of each query's value under a grade model; see `Additive.moments`.
+
+        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights`` (n_nodes,).
+        """
 
 
 AnyMeasure = TypeVar("AnyMeasure", bound=Measure)
@@ -247,7 +250,7 @@ class Target:
         return contrast
 
     def limits(self, max_grade: int | None) -> tuple[float, float]:
-        """Compute the lowest and highest possible value, or difference, of a query; infinite on an open scale.
+        """Compute the lowest and highest value, or difference, of a query; ``max_grade`` is None on an open scale.
 
         Examples
         --------
@@ -282,8 +285,8 @@ class Target:
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
         """Compute mean, mean square and variance of every query's value, or difference, under a grade model.
 
-        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights`` of a query
-        factor (a random effect of a query).
+        ``grade_probs`` has shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights`` (n_nodes,)
+        of a query factor (a random effect of a query).
         """
         return self.measure.moments(self.pool, grade_probs, self.ranking, self.versus, node_weights)
 
@@ -324,10 +327,7 @@ class Target:
 
 
 def _as_segment(within: ArrayLike, n_queries: int) -> NDArray[np.bool_]:
-    """Check a mask of queries and return it read-only.
-
-    Raises InputError unless it has a bool for each query, one of them True.
-    """
+    """Check a mask of queries and return it read-only; InputError unless it has a bool for each, one of them True."""
     segment = np.array(within)
     if segment.dtype != np.bool_ or segment.shape != (n_queries,):
         raise InputError(f"within must be true or false for each of {n_queries} queries, got {within!r}")

@@ -131,6 +131,7 @@ class TopK(Normalised):
 
         measure, grades = self.of_grades, labels.grades
         label_values, numerators = np.zeros(pool.n_items), np.empty(pool.n_queries)
+        # each item has a value of its own: the mean over the ranks that it can have among its ties
         codes = sealed(np.where(grades < 0, -1, np.arange(pool.n_items)), np.int64)
         lists = (self.discount_vector(longest_list(ranking)), ranking.offsets, ranking.items)
         if isinstance(measure, Cascade):
@@ -151,6 +152,7 @@ class TopK(Normalised):
         """
         n_ranked = np.bincount(pool.item_queries[grades > 0], minlength=pool.n_queries)
         discounts = self.discount_vector(self.k)
+        # gains of the κ-grades k, k − 1 … 1, those of the ranks 1, 2 … k
         sums = np.cumsum(discounts * gains[:0:-1][: discounts.size])
         return np.append(0.0, sums)[np.minimum(n_ranked, sums.size)]
 
@@ -160,7 +162,8 @@ class TopK(Normalised):
     def _labels(self, pool: QueryPool, grades: Ints, item_hashes: Words, k: int) -> Ints:
         """Convert the grades of simulation `k` to κ-grades (k + 1 − rank, or 0).
 
-        Random numbers derived from ``item_hashes`` (n_items,) order items of equal grade.
+        Random numbers derived from ``item_hashes`` (n_items,) order items of equal grade: the second of each item, as
+        the first has drawn its grade.
         """
         return top_k_grades(pool, grades + hashed_uniforms(SEED + k, item_hashes, 2)[1], self.k)
 

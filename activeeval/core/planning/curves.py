@@ -47,7 +47,11 @@ class Curve:
 
     @property
     def budgets(self) -> Floats:
-        """Grid of budgets for which half-widths are computed, ascending."""
+        """Grid of budgets in mean items for which half-widths are computed, ascending, shape (n_budgets,).
+
+        They are the smallest valid budget and steps of about the ratio `_STEP` from it, the `knots`, and the cost of
+        everything.
+        """
         if not 0 < self.least < self.cost:
             return np.array([self.cost])
         n_steps = math.ceil(math.log(self.cost / self.least) / math.log(_STEP))
@@ -83,7 +87,7 @@ class Curve:
             halves = np.array(
                 [self._prospect(b).half_width_alone(scope, confidence, chance=chance) for b in self.budgets.tolist()]
             )
-            known = np.where(np.isfinite(halves), halves, -math.inf)
+            known = np.where(np.isfinite(halves), halves, -math.inf)  # the maximum ignores unknown half-widths
             falling = np.maximum.accumulate(known[::-1])[::-1]
             # infinite before the first budget with a finite half-width, finite from it on
             first = int(np.argmax(np.isfinite(halves))) if np.isfinite(halves).any() else halves.size

@@ -21,7 +21,8 @@ def drawn_labels(beliefs: GradeProbs, rng: Seed) -> Ints:
     """Simulate a grade of every item from a grade model, shape (n_items,).
 
     A node (a value of the query factor, a random effect shared by a query's items) is drawn for each query, then the
-    grades of its items given the node.
+    grades of its items given the node. ``beliefs.weights`` (n_queries, n_nodes) are the probabilities of the nodes,
+    ``beliefs.nodes`` (n_nodes, n_items, n_grades) those of the grades at each node.
     """
     random = np.random.default_rng(rng)
     offsets = beliefs.query_offsets
@@ -35,7 +36,10 @@ def drawn_labels(beliefs: GradeProbs, rng: Seed) -> Ints:
 
 
 def skewed(beliefs: GradeProbs) -> GradeProbs:
-    """Return the model with rarer high grades, as in judged collections: p(grade k) is multiplied by `_STEP` ** k."""
+    """Copy the model with rarer high grades, as in judged collections: p(grade k) ∝ its former value · `_STEP` ** k.
+
+    ``beliefs.nodes`` (n_nodes, n_items, n_grades) are the grade probabilities at each value of the query factor.
+    """
     nodes = beliefs.nodes * _STEP ** np.arange(beliefs.nodes.shape[2])
     return replace(beliefs, nodes=nodes / nodes.sum(axis=2, keepdims=True))
 
@@ -56,6 +60,11 @@ def spread_above(labels: Ints, n_taught: int, n_grades: int, rng: Seed) -> Ints:
         Simulated grades.
     n_taught, n_grades : int
         Number of grades that the model can predict, and number of grades of the scale.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_items,)
+        The labels; other grades than ``n_taught`` − 1 stay as they are.
     """
     is_top = labels == n_taught - 1
     drawn = np.random.default_rng(rng).integers(n_taught - 1, n_grades, size=int(is_top.sum()))

@@ -42,7 +42,7 @@ class SpendingRule(Protocol):
         """True if the varying quantity is the residual of a model's predictions, else the values themselves."""
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
-        """Compute the variance and the expected amounts of judging at a budget.
+        """Compute the variance and the expected amounts of judging at a budget in mean items (the mean item costs 1).
 
         Returns the variance of the estimate, the number of queries judged by chance (not with certainty) or of draws,
         which is infinite if the variance is 0, and the numbers of distinct judged queries and items.
@@ -75,7 +75,7 @@ class LevelSpending:
 
     @property
     def _all(self) -> float:
-        """Sum of all variance terms, the scale against which rounding errors are judged."""
+        """Sum of all variance terms (of queries and their items), the scale against which rounding is judged."""
         if self.curve is not None:
             return float(np.abs(self.curve.whole).sum())
         return float(np.abs(self.plan.of_query).sum() + np.abs(self.plan.of_open).sum())
@@ -84,7 +84,7 @@ class LevelSpending:
         """Compute the variance of the estimate and the expected amounts of judging at a budget in mean items.
 
         The amounts are the numbers of queries judged by chance (infinite if the variance is 0), queries and items. The
-        mean item costs 1.
+        mean item costs 1. The variance is that of `curve` (by sampling level) if the design has one, else of the plan.
         """
         chances, judged = self.plan.chances(budget)
         if self.curve is None:
@@ -98,6 +98,8 @@ class LevelSpending:
         """Compute the variance of the estimate and the expected amounts of judging from inclusion probabilities.
 
         The amounts are the numbers of queries judged by chance (infinite if the variance is 0), queries and items.
+        The queries and items count in the target's queries only (`within`). A fit of `FITTED` coefficients increases
+        the variance by n / (n − `FITTED`), for n queries judged by chance.
 
         Parameters
         ----------
@@ -152,7 +154,8 @@ class AdaptiveSpending:
         """Compute the variance of the estimate and the expected amounts of judging at a budget in mean items.
 
         The amounts are the numbers of queries judged by chance (infinite if the variance is 0), queries and items. The
-        mean item costs 1.
+        mean item costs 1. ``pi`` and ``a`` are the probabilities of opening each query and of drawing each place (item
+        in judging order), which is then judged with probability `alive`, as simulated labels decide.
         """
         level = self.order.level_for(budget)
         pi, a = self.order.inclusion_probs(level)
@@ -193,7 +196,9 @@ class DrawSpending:
     def expect(self, budget: float) -> tuple[float, float, float, float]:
         """Compute the variance, the number of draws, and the expected numbers of distinct queries and items.
 
-        With a budget that pays for every query, the variance is 0 and the number of draws infinite.
+        The budget is in mean items. If it pays for every query, the variance is 0 and the number of draws infinite.
+        Otherwise n draws have the variance Σ p²/q E[(L − R)²] / (n − 1), with L the value of a query, R the mean value
+        that the model expects, and p, q the probabilities of the query and of drawing it.
         """
         if self.draws.is_census(budget):
             return 0.0, math.inf, float(self.sizes.size), float(self.sizes.sum())
@@ -209,11 +214,11 @@ class DrawSpending:
 
     @cached_property
     def _missed(self) -> Floats:
-        """Log of the probability that one draw is not the query, for each query."""
+        """Log of the probability that one draw is not the query, shape (n_queries,); capped, as log 0 is not finite."""
         return np.asarray(np.log1p(-np.minimum(self.sampling_probs, _SURE)))
 
     def _draws(self, budget: float) -> float:
-        """Find the number of draws whose expected cost is the budget."""
+        """Find the number of draws, not rounded, whose expected cost is the budget; a repeated draw costs nothing."""
         lowest, highest = 0.0, float(DRAWS_PER_QUERY * self.draws.size)
         while highest - lowest > _CLOSE * highest:
             n = (lowest + highest) / 2
@@ -276,7 +281,7 @@ class Forecast:
         return replace(self._alone(budget), curve=self._curve)
 
     def _alone(self, budget: float) -> Prospect:
-        """Compute the expected precision at a budget without regard to other budgets."""
+        """Compute the expected precision at a budget, without regard to others; an infinite variance if too small."""
         return self.prospect(budget, self.spending.expect(budget) if self.works(budget) else (math.inf, 0.0, 0.0, 0.0))
 
     @cached_property
@@ -286,9 +291,11 @@ class Forecast:
         return Curve(self._alone, self.least, self.cost, knots)
 
     def prospect(self, budget: float, expected: tuple[float, float, float, float]) -> Prospect:
-        """Build the expected precision at a budget from ``expected``.
+        """Build the expected precision at a budget in mean items from ``expected``.
 
-        These are variance, and numbers of queries judged by chance, queries and items (`SpendingRule.expect`).
+        These are variance, and numbers of queries judged by chance, queries and items (`SpendingRule.expect`). The
+        variance is multiplied by the ratio of actual to expected variances (`taught_scale`). The choice of the pool
+        adds the variance `of_scope` for the population, with `of_census` degrees of freedom.
         """
         variance, n_open, queries, items = expected
         return Prospect(
@@ -333,7 +340,10 @@ class Forecast:
 
     @cached_property
     def taught_scale(self) -> Scale:
-        """Ratio of the actual to the expected variance, with its uncertainty, updated by pilots (judged samples)."""
+        """Ratio of the actual to the expected variance, with its uncertainty, updated by pilots (judged samples).
+
+        It is that of the residuals of predictions, or of the values if the method does not use predictions.
+        """
         if self.lesson is None:
             return self.scale
         return self.lesson.of_residuals.taught(self.scale) if self.spending.is_predicted else self._scale_of_values
@@ -345,7 +355,10 @@ class Forecast:
 
     @cached_property
     def _scale_of_values(self) -> Scale:
-        """Ratio of the actual variance between queries to the expected one, updated by pilots (judged samples)."""
+        """Ratio of the actual variance between queries to the expected one, updated by pilots (judged samples).
+
+        The ratio of the residuals' variances, which the pilots update first, is the best guess before the update.
+        """
         assert self.lesson is not None
         before = self.lesson.of_residuals.taught(self.scale).value
         return self.lesson.of_values.taught(replace(self.scale, value=before))

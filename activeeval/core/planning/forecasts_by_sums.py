@@ -78,7 +78,11 @@ class ForecastBySums:
         return Curve(self._alone, self.least, self.cost)
 
     def _alone(self, budget: float) -> Prospect:
-        """Compute the expected precision at a budget without regard to other budgets."""
+        """Compute the expected precision at a budget without regard to other budgets.
+
+        Judging everything leaves no variance; below the smallest valid budget the variance is infinite. So is the part
+        that the choice of the pool adds for the population (`of_scope`), which the sums do not contain.
+        """
         if budget >= self.cost * (1 - 1e-9):
             variance, n = 0.0, math.inf
         else:

@@ -126,7 +126,10 @@ class Goal:
         return text
 
     def queries_needed(self, forecast: Forecast) -> float:
-        """Find how many queries like these, all of them judged, reach the goal for the population."""
+        """Find how many queries like these, all of them judged, reach the goal for the population; at most 2^40.
+
+        With N queries the variance is that with all of this pool judged, times (size − 1) / (N − 1).
+        """
         lowest, highest = 2.0, _MOST_QUERIES
         size, of_scope = forecast.values.size, forecast.all_judged.of_scope
         while highest > lowest * _CLOSE:

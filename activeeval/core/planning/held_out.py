@@ -74,32 +74,33 @@ class HeldOut:
 
     @cached_property
     def _starts(self) -> Ints:
-        """Start of each query in `_by_rank`."""
+        """Start of each query in `_by_rank`, shape (n_queries,)."""
         return np.flatnonzero(np.diff(self.queries[self._by_rank], prepend=self.queries.min() - 1))
 
     @cached_property
     def _sizes(self) -> Ints:
-        """Number of items of each query."""
+        """Number of items of each query, shape (n_queries,)."""
         return np.diff(np.append(self._starts, self.grades.size))
 
     def drawn_labels(self, beliefs: GradeProbs, rng: Seed) -> Ints:
         """Simulate grades of a pool with model errors like those on the held-out queries, shape (n_items,).
 
         Each query of the pool takes, by rank of expected grade, the positions of true grades in the predicted
-        distributions of a held-out query of similar length. ``beliefs`` is the grade model of the pool.
+        distributions of a held-out query of similar length: numbers in (0, 1], uniform between p(y < grade) and p(y ≤
+        grade). The pool's own distributions turn them into grades. ``beliefs`` is the grade model of the pool.
         """
         random = np.random.default_rng(rng)
         offsets, probs = beliefs.query_offsets, _marginals(beliefs)
         owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-        sizes, donors = np.diff(offsets), self._donors(np.diff(offsets), random)
-        places = np.arange(owners.size) - offsets[owners]
-        rows = (places + 0.5) * (self._sizes[donors] / np.maximum(sizes, 1))[owners]
-        source_items = self._by_rank[self._starts[donors][owners] + rows.astype(np.int64)]
+        sizes, donors = np.diff(offsets), self._donors(np.diff(offsets), random)  # donors: a held-out query for each
+        ranks = np.arange(owners.size) - offsets[owners]
+        donor_ranks = (ranks + 0.5) * (self._sizes[donors] / np.maximum(sizes, 1))[owners]
+        source_items = self._by_rank[self._starts[donors][owners] + donor_ranks.astype(np.int64)]
         grades, below = self.grades[source_items], np.cumsum(self.probs, axis=1)[source_items]
         chances = self.probs[source_items, grades]
-        numbers = below[np.arange(source_items.size), grades] - chances * random.random(source_items.size)
+        positions = below[np.arange(source_items.size), grades] - chances * random.random(source_items.size)
         items, labels = _by_rank(probs, owners), np.empty(source_items.size, dtype=np.int64)
-        labels[items] = (numbers[:, None] >= np.cumsum(probs, axis=1)[items, :-1]).sum(axis=1)
+        labels[items] = (positions[:, None] >= np.cumsum(probs, axis=1)[items, :-1]).sum(axis=1)
         return labels
 
     def _donors(self, sizes: Ints, random: np.random.Generator) -> Ints:
@@ -113,14 +114,18 @@ class HeldOut:
 
 
 def _by_rank(probs: Floats, owners: Ints) -> Ints:
-    """Return the item indices sorted by query (``owners``) and, within a query, by expected grade, highest first."""
+    """Sort item indices by query and, within a query, by expected grade, highest first, shape (n_items,).
+
+    ``probs`` (n_items, n_grades): grade probabilities; ``owners`` (n_items,): index of each item's query.
+    """
     return np.lexsort((-(probs @ np.arange(probs.shape[1])), owners))
 
 
 def _marginals(beliefs: GradeProbs) -> Floats:
     """Compute the probability of each grade of every item, shape (n_items, n_grades).
 
-    It is averaged over the nodes (values of the query factor, a random effect shared by a query's items).
+    It is averaged over the nodes (values of the query factor, a random effect shared by a query's items), whose
+    probabilities are ``beliefs.weights``, shape (n_queries, n_nodes).
     """
     owners = np.repeat(np.arange(beliefs.query_offsets.size - 1), np.diff(beliefs.query_offsets))
     probs = np.zeros(beliefs.nodes.shape[1:])

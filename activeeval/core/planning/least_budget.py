@@ -87,6 +87,11 @@ def least_budget(
     unreachable : callable
         Builds the error to raise from the index of a target and its forecast, if judging everything does not reach its
         goal.
+
+    Returns
+    -------
+    BoundedPlan
+        The plan with the smallest budget among the weights that were tried, ``whole`` included.
     """
     search = _BoundedSearch(planner=planner, method=method, goals=goals)
     known = search.rehearsed(np.array(whole))
@@ -184,6 +189,7 @@ class _BoundedSearch:
         It is computed at the budget for which `least_cost` chose the weights; 1 for a target without a goal.
         """
         order = plan_of(forecasts[0]).order
+        # least_cost's probabilities use costs in the pool's unit, the order's rates costs in mean items
         budget = max(order.expected_cost(1.0 / math.sqrt(order.pool.item_costs.mean())), forecasts[0].least)
         moves = np.ones(len(forecasts))
         for which, goal in self.goals.items():
@@ -211,7 +217,9 @@ def plan_of(forecast: Forecast) -> RatePlan:
 def move(goal: Goal, prospect: Prospect) -> float:
     """Compute the factor by which the variance of the pool's estimate must change to just reach a goal.
 
-    Everything else stays equal. The factor is limited to the range from 1/10 to 10.
+    Everything else stays equal, in particular the variance that the choice of the pool adds for the population, which
+    judgments do not reduce. The factor is limited to the range from 1/10 to 10: 10 if nothing varies, 1/10 if the
+    half-width is infinite, as with few judged queries.
     """
     half = prospect.half_width_alone(goal.scope, goal.confidence)
     of_scope = prospect.variance(goal.scope) - prospect.of_pool

@@ -111,6 +111,8 @@ def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int]) ->
     """Add weights for the targets ``beside`` (indices), so that together they get `SHARE` of the sampling rates.
 
     ``weights`` and the result have shape (n_targets,). If all weights are 0, all targets get weights of equal loss.
+    ``separate`` holds the variance of each target at a cost of 1 with a design for it alone, ``together`` that of the
+    weighted sum of all targets: a weight of ``together / separate`` gives a target the same influence as all others.
     """
     p = design_input.places.pool.query_probs
     separate = design_input.planned(p) ** 2
@@ -147,14 +149,18 @@ class _LabelSearch:
 
     @cached_property
     def known(self) -> tuple[Forecast, ...]:
-        """Forecasts for all targets, calibrated by simulated samples; their calibration is used for all weights."""
+        """Forecasts for all targets, calibrated by simulated samples; their calibration is used for all weights.
+
+        Without anything left to judge (cost 0) there is nothing to simulate.
+        """
         plain = self.planner.forecasts(self.method)
         return self.planner.rehearsed(self.method) if plain[0].cost else plain
 
     def least(self, bounds: Floats) -> LeastCost:
         """Find the inclusion probabilities of least cost that keep variances below bounds (n_targets,).
 
-        Minimum rates and the targets `beside` (without a half-width) are ignored.
+        Minimum rates and the targets `beside` (without a half-width) are ignored. ``floors`` (n_wanted,) are the
+        probabilities with which earlier samples took the places, below which those found here do not go.
         """
         forecasts = self.known
         floors = self.places(forecasts).floors[plan_of(forecasts[0]).places]
@@ -185,12 +191,14 @@ class _LabelSearch:
         """Evaluate the design with these weights of the targets, shape (n_targets,).
 
         Returns the new labels that it needs and, by index of each target with a goal, the factor by which its variance
-        may still change to just reach the goal.
+        may still change to just reach the goal. The factors suppose the threshold that reaches all goals (``enough``),
+        the expected precision of the labels at most the threshold that the budget pays for (``affordable``).
         """
         weights = shared(self.planner.design_input(self.method), weights, self.beside)
         forecasts = forecasts_like(self.planner, self.method, weights, self.known)
         places = self.places(forecasts)
         enough = self.enough(forecasts, places)
+        # probability of each place to have a usable label at the threshold needed, and at the one that can be paid for
         reached, affordable = (places.readable(at) for at in (enough, min(enough, places.threshold(self.budget))))
         labels = LeastLabels(
             weights=tuple(weights.tolist()),
@@ -222,7 +230,7 @@ class _LabelSearch:
         return math.exp(high)
 
     def reaches(self, forecasts: Sequence[Forecast], readable: Floats) -> bool:
-        """Check whether all half-widths are reached if each place has a label with probability ``readable``.
+        """Check whether all half-widths are reached if places have labels with probabilities ``readable`` (n_places,).
 
         A place is an item in the judging order of its query.
         """
@@ -231,7 +239,8 @@ class _LabelSearch:
     def prospect(self, forecast: Forecast, readable: Floats) -> Prospect:
         """Compute the expected precision if each place has a label with probability ``readable``, shape (n_places,).
 
-        A place is an item in the judging order of its query.
+        A place is an item in the judging order of its query. If prefixes are judged (``is_nested``), a query is opened
+        with its first wanted place; items that are sampled independently suppose that every query is open.
         """
         plan = plan_of(forecast)
         chances = np.ones(plan.offsets.size - 1)
@@ -262,7 +271,10 @@ def _are_settled(moves: Mapping[int, float], least: LeastCost, near: float) -> b
 
 
 def _moved(bounds: Floats, moves: Mapping[int, float], least: LeastCost) -> Floats:
-    """Return new bounds (n_targets,): the variances that ``least`` reached, times the factors of ``moves`` by index."""
+    """Return new bounds (n_targets,): the variances that ``least`` reached, times the factors of ``moves`` by index.
+
+    A variance of 0 leaves no room for a factor: the old bound is multiplied then.
+    """
     moved = bounds.copy()
     for which, factor in moves.items():
         reached = least.variances[which]

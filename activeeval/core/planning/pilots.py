@@ -67,11 +67,13 @@ class Ratio:
         """Update a scale, the distribution of the ratio c expected so far, by this observation.
 
         The result has the posterior mean and standard deviation of log c. The prior is a t with `_TAILS` degrees of
-        freedom; the likelihood is that of n V̂ / (c V) under the χ² with n degrees of freedom. A known scale (spread 0)
-        gets the prior weight `PRIOR`.
+        freedom; the likelihood is that of n V̂ / (c V) under the χ² with n degrees of freedom, V̂ the observed and V the
+        expected variance. A known scale (spread 0) counts as `PRIOR` degrees of freedom. The scale stays as it is if
+        the observation has too few (`tells`).
         """
         if not self.tells:
             return scale
+        # log V̂ has a variance of about 2 / n; that of the ratio between budgets adds to it
         n = 1 / (1 / self.degrees_of_freedom + _ELSEWHERE**2 / 2)
         before, spread = math.log(scale.value), scale.spread or math.sqrt(2 / PRIOR)
         seen = math.log(self.value)
@@ -142,6 +144,8 @@ class Pilot:
     def of(cls, design: Design, target: Target, beliefs: GradeProbs) -> Pilot:
         """Prepare a design for use as a pilot for a target; ``beliefs`` is the planner's grade model.
 
+        Known grades are those that the pilot's design knew (`Design.known`), not the later ones.
+
         Raises
         ------
         InputError
@@ -192,9 +196,10 @@ class Pilot:
         )
 
     def _of_values(self, variance: ValueVariance) -> Ratio:
-        """Compute the ratio Ŝ² / S² of the observed to the expected variance between queries.
+        """Compute the ratio Ŝ² / S² of the observed to the expected variance of values between queries.
 
-        The degrees of freedom are those of the χ² with the same mean and variance as Ŝ².
+        The degrees of freedom are those of the χ² with the same mean and variance as Ŝ²; the ratio is 1 with 0 degrees
+        if Ŝ² is not positive. ``variance.noise`` holds the contributions of queries to the variance of Ŝ².
         """
         noise = float(variance.noise.sum())
         if variance.value <= 0 or noise <= 0:

@@ -91,14 +91,15 @@ class Planner:
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
         """Forecast the precision of a method for each target by formulas alone, without simulated samples.
 
-        Only a method with adaptive depth (``looks`` not "off") needs its whole design for that.
+        Only a method with adaptive depth (``looks`` not "off") needs its whole design for that. Targets that share a
+        sample form a group (``questions``).
         """
         forecasts, values_of_targets = [], iter(self.values)
         for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
             design = None if method.looks == "off" else self._designed(method, group)
             order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
-            for which, values in zip(range(len(group)), values_of_targets, strict=False):
+            for which, values in zip(range(len(group)), values_of_targets, strict=False):  # goes on in the next group
                 if design is None:
                     spending = _spending(scheme, method, design_input, order, which, values)
                 else:
@@ -109,7 +110,7 @@ class Planner:
         return tuple(forecasts)
 
     def least(self, method: Method) -> float:
-        """Compute the smallest valid budget for all targets, in mean items (the mean item of the pool costs 1)."""
+        """Compute the smallest valid budget for all targets, in mean items: the largest of those of their samples."""
         least = 0.0
         for group in method.scheme.questions(self.targets):
             order, scheme = method.ordered(self._design_input(method, group), self.weights, self.defensive_share)
@@ -131,7 +132,7 @@ class Planner:
     def rehearsed(self, method: Method) -> tuple[Forecast, ...]:
         """Forecast the precision of a method for each target, calibrated by simulated samples (rehearsals).
 
-        Pools of more than `MOST_ITEMS` items are not simulated.
+        Pools of more than `MOST_ITEMS` items (times targets) are not simulated: they get the forecasts of formulas.
         """
         forecasts, targets = self.forecasts(method), self.targets
         if targets[0].pool.n_items * len(targets) > MOST_ITEMS:
@@ -143,7 +144,8 @@ class Planner:
     def drawn(self, design: Design) -> tuple[Prospect, ...]:
         """Compute the expected precision for each target of a design at its budget (all its cost without a budget).
 
-        It equals that of the forecasts that `rehearsed` makes for the design's method.
+        It equals that of the forecasts that `rehearsed` makes for the design's method. A design with a ``history`` has
+        adaptive depth.
         """
         budget = design.cost if design.budget is None else design.blocks[-1]
         method, cost, least = METHODS[design.name], design.scheme.cost(design.order), design.scheme.least(design.order)
@@ -179,7 +181,7 @@ class Planner:
         return replace(forecast, rehearsal=rehearsal, scale=scale)
 
     def _labels(self, rng: Seed) -> Ints:
-        """Simulate labels of the pool, shape (n_items,), with the model's errors on held-out queries, if any."""
+        """Simulate labels of the pool (n_items,); the model's highest grade is spread over all higher ones."""
         random = np.random.default_rng(rng)
         if self.held_out is None:
             labels = drawn_labels(self._expected, random)
@@ -188,7 +190,11 @@ class Planner:
         return spread_above(labels, self._n_taught, self.max_grade + 1, random)
 
     def _scale_shown(self, ratio: float) -> Scale:
-        """Compute the ratio of actual to expected variances, with its uncertainty, from that of simulated samples."""
+        """Compute the ratio of actual to expected variances, with its uncertainty, from that of simulated samples.
+
+        It is the simulated ratio for a model that is uniform or lacks the highest grades, whose error the simulation
+        contains; the simulated one shrunk to the usual one with held-out queries; else the planner's `scale`.
+        """
         if self.is_uniform or self._n_taught <= self.max_grade:
             return rehearsed_scale(ratio)
         return self.scale if self.held_out is None else learned_scale(ratio, self.held_out.n_queries)
@@ -216,7 +222,7 @@ class Planner:
         if key not in self._designs:
             design_input = self._design_input(method, targets)
             order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
-            restaged = replace(design_input, stage=method.stage)
+            restaged = replace(design_input, stage=method.stage)  # the cached input may have another, equal one
             design = method.design_of(restaged, order, scheme, self.max_grade)
             # only the last design is cached (for a forecast and its rehearsal): one of a large pool takes gigabytes
             self._designs.clear()
@@ -261,7 +267,7 @@ class Planner:
         if key not in self._design_inputs:
             known = self.known if method.scheme.takes_known else None
             model = dict(self.believed(method))
-            if uses_model and not method.ignores_model and not method.ignores_factor:
+            if uses_model and not method.ignores_model and not method.ignores_factor:  # these share one model
                 model = {"grade_probs": self.beliefs}
             # only the last input is cached (methods that share it are adjacent): one of a large pool takes gigabytes
             self._design_inputs.clear()
@@ -281,7 +287,7 @@ def _with_design_variance(spending: SpendingRule, design: Design, target: Target
 
 
 def _adaptive_spending(design: Design, which: int, method: Method) -> SpendingRule:
-    """Describe what a design with adaptive depth judges with a budget, for its target number ``which``."""
+    """Describe what a design with adaptive depth judges, for target ``which``, by averages over simulated labels."""
     history = design.history
     assert history is not None
     shared: dict[str, Any] = {
@@ -325,7 +331,8 @@ def _by_draws(
 def _drawn_spending(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> SpendingRule:
     """Describe what a finished design without replacement judges with a budget, for the target of a reading.
 
-    ``scheme`` only selects the function; ``values`` are the moments of the query values under the grade model.
+    ``scheme`` only selects the function; ``values`` are the moments of the query values under the grade model. The
+    variance is the one that the design planned (``reading.plan``), if it has a plan.
     """
     plan = _unmodelled(OrderPlaces.of_order(order), order, values)
     return LevelSpending(
@@ -343,7 +350,7 @@ def _drawn_by_draws(
 
 def _draws(scheme: Replacement, order: Order, values: Values) -> DrawSpending:
     """Describe what draws with replacement judge with a budget."""
-    sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
+    sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)  # items of each query
     return DrawSpending(draws=scheme.draws_of(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
 
 

@@ -42,7 +42,7 @@ class PlannedRow:
     goal: Goal | None = None
 
     def limit(self, confidence: float = 0.95) -> float:
-        """Compute the half-width of a normal interval with the least variance, at most half the measure's range."""
+        """Compute the half-width of a normal interval with the least variance, at most `widest`; NaN if unknown."""
         half = float(t_quantile(confidence, math.inf)) * math.sqrt(self.least_variance)
         return min(half, self.prospect.widest) if math.isfinite(half) else half
 
@@ -125,7 +125,7 @@ class QuestionPlan:
         return self.forecasts[self.best].all_judged.half_width("population", confidence)
 
     def notes(self, confidence: float = 0.95) -> list[Note]:
-        """Build notes about pilots (judged samples), and about the least half-width by any choice of items."""
+        """Build notes about pilots (judged samples) and, without adaptive depth, the least half-width by any items."""
         taught = [] if self.lesson is None else [_taught(self.lesson, self.forecasts[self.best])]
         is_followed = self.forecasts[self.best].is_followed
         return taught if is_followed else [*taught, self._limits(self.chosen[0], confidence)]
@@ -194,14 +194,14 @@ class SamplePlan:
         return [*notes, *self._unknown(), *self._scopes(confidence, scope)]
 
     def _unknown(self) -> list[Note]:
-        """Build the note about the budget at which half-widths become known, if no label has checked the model yet."""
+        """Note the budget at which half-widths are known (adaptive depth: None), if no label has checked the model."""
         plan = self.questions[0]
         budget, forecast = max(row.prospect.budget for row in plan.chosen), plan.forecasts[self.best]
         if not any(row.prospect.is_guess and row.prospect.of_pool > 0 for row in plan.chosen):
             return []
-        first = None if forecast.is_followed else min([*quarters(budget, forecast.least), budget])
+        first_block = None if forecast.is_followed else min([*quarters(budget, forecast.least), budget])
         unit = plan.target.pool.cost_unit
-        return [Note("width unknown", {"n": None if first is None else rounded_up(first), "unit": unit})]
+        return [Note("width unknown", {"n": None if first_block is None else rounded_up(first_block), "unit": unit})]
 
     def _advice(self, which: int, confidence: float, seconds: float | None, scope: str) -> Note:
         """Build the note with the recommended method and budget, for row ``which`` of each question's chosen rows.
@@ -240,7 +240,7 @@ class SamplePlan:
         return Note("budget to take", numbers)
 
     def _scopes(self, confidence: float, scope: str) -> list[Note]:
-        """Build the note about the error for the population, if it is much larger than the error for the pool."""
+        """Build the note about the population's error, if it is unknown, asked for or much larger than the pool's."""
         floors = [plan.floor(confidence) for plan in self.questions]
         if not all(map(math.isfinite, floors)):
             return [Note("population unknown")]
@@ -279,7 +279,7 @@ def planned_rows(
     budgets: Mapping[str, Sequence[float]],
     needed: Mapping[Goal, Mapping[str, float | None]],
 ) -> tuple[PlannedRow, ...]:
-    """Compute the rows of a question by method and budget.
+    """Compute the rows of a question by method, then budget, with the least variance there (NaN: adaptive depth).
 
     Parameters
     ----------
@@ -334,8 +334,8 @@ def needed_for(
 def best_method(rows: Sequence[Sequence[PlannedRow]], measures: Sequence[SampledMeasure], default: str) -> str:
     """Choose the method with the smallest budget for the first goal, or the smallest half-width at the largest budget.
 
-    The default is kept unless another is clearly better. Half-widths of several questions are compared by their
-    geometric mean.
+    The default is kept unless another is better by more than 2 %. Half-widths of several questions are compared by
+    their geometric mean.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def best_method(rows: Sequence[Sequence[PlannedRow]], measures: Sequence[Sampled
     """
     robust = robust_methods(*measures)
     of_questions = [[row for row in question if row.prospect.method in robust] for question in rows]
-    candidates = of_questions[0]
+    candidates = of_questions[0]  # the budget for a goal is the same for all questions
     first = next((row.goal for row in candidates if row.goal is not None), None)
     if first is not None:
         merit = {row.prospect.method: row.prospect.budget for row in candidates if row.goal == first}

@@ -101,7 +101,9 @@ class Prospect:
         """Compute the half-width below which that of a sample stays with probability ``chance``.
 
         Unlike `half_width` it ignores other budgets (larger budgets may get wider intervals) and the measure's range.
-        ``scope`` is "pool" or "population".
+        ``scope`` is "pool" or "population". It is a quantile over the factors by which the variance can be off and over
+        simulated samples, averaged in the log over the simulated budgets near this one. If the pool's value is known
+        exactly, only the choice of the pool varies, by a t distribution.
         """
         strict_share(confidence, "confidence")
         variance = self.variance(scope)
@@ -148,7 +150,8 @@ class Prospect:
     def power_at(self, chance: float, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
         """Compute the power at the variance that the actual one does not exceed with probability ``chance``.
 
-        The power is the probability that the t interval excludes 0 if the true value is ``difference``.
+        The power is the probability that the t interval excludes 0 if the true value is ``difference``; ``scope`` is
+        "pool" or "population".
         """
         return self._power(difference, np.array([Scale(spread=self.spread).at(chance)]), scope, confidence)
 
@@ -159,7 +162,7 @@ class Prospect:
 
     @property
     def _most(self) -> float:
-        """Largest possible degrees of freedom of a sample, after those that the estimator's fit costs."""
+        """Most degrees of freedom of a sample: its `n_open` queries judged by chance, less those that a fit costs."""
         return max(self.n_open - FITTED, 1.0)
 
     @property
@@ -179,8 +182,9 @@ class Prospect:
     def _half_widths(self, noise: Noise, scales: Floats, scope: str, confidence: float) -> Floats:
         """Compute the half-width of each simulated sample if the variance is off by each factor, shape (n_scales, n).
 
-        ``scales`` (n_scales,) are the factors. Half-widths for the population have the combined degrees of freedom of
-        both variances, as in `activeeval.core.estimation`, and are never narrower than those for the pool.
+        ``scales`` (n_scales,) are the factors, ``noise.ratios`` (n,) the samples' estimates of the variance relative to
+        their mean. Half-widths for the population have the combined degrees of freedom of both variances, as in
+        `activeeval.core.estimation`, and are never narrower than those for the pool.
         """
         of_pool, degrees = self.of_pool * scales[:, None] * noise.ratios, self._degrees(noise)
         halves = np.asarray(t_quantile(confidence, degrees) * np.sqrt(of_pool))
@@ -194,7 +198,8 @@ class Prospect:
     def _power(self, difference: float, scales: Floats, scope: str, confidence: float) -> float:
         """Compute the power, averaged over factors of the variance (``scales``) and the variation between samples.
 
-        It is the probability that the t interval excludes 0 if the true value is ``difference``.
+        It is the probability that the t interval excludes 0, on either side, if the true value is ``difference``; 1 if
+        nothing varies and the difference is not 0, 0 if the variance is infinite.
         """
         from scipy.special import ndtr
 

@@ -111,7 +111,7 @@ def rehearse(
     Parameters
     ----------
     design : Design
-        Budgets below its smallest valid one are left out.
+        Budgets below its smallest valid one are not simulated.
     draw : callable
         Maps a seed to simulated labels of the design's pool, shape (n_items,).
     expected : callable
@@ -149,8 +149,9 @@ def rehearse(
 def _noise(runs: list[Replications], which: int) -> tuple[Noise, float]:
     """Compute the variation between simulated samples at the budget number ``which``.
 
-    ``runs`` has the samples of each set of labels. The second result is the geometric mean, over these sets, of the
-    mean observed variance; 0 if no sample has one.
+    ``runs`` has the samples of each set of labels: their ``observed`` variances are unbiased, those in ``variances``,
+    shape (n_samples, n_budgets), make the intervals and can be larger. The second result is the geometric mean, over
+    these sets, of the mean observed variance; 0 if no sample has one.
     """
     ratios, shares, means = [], [], []
     for run in runs:

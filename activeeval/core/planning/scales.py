@@ -109,7 +109,7 @@ def learned_scale(ratio: float, n_queries: int) -> Scale:
 
 
 def usual_scale(n_queries: int) -> Scale:
-    """Estimate the ratio of actual to expected variance of a model trained on n queries, before any check by labels."""
+    """Estimate actual over expected variance for a model trained on ``n_queries``, before a check by labels."""
     return Scale(value=_USUAL * (1 + _FITTED / n_queries), spread=math.sqrt(_ALWAYS**2 + _OF_ONE**2 / n_queries))
 
 

@@ -87,7 +87,10 @@ class Values:
         return self.spread / (self.size - 1.0) if self.size > 1.0 else math.inf
 
     def _of_strata(self, draw: QueryDraw) -> Floats:
-        """Compute the expected squared distance of each query's value from the mean of its stratum, (n_queries,)."""
+        """Compute the expected squared distance of each query's value from the mean of its stratum, (n_queries,).
+
+        The mean of all queries stands in for that of a stratum without queries, or with drawn queries outside the pool.
+        """
         totals = np.bincount(draw.strata, self.query_probs, minlength=draw.sizes.size)
         sums = np.bincount(draw.strata, self.query_probs * self.means, minlength=draw.sizes.size)
         centres = np.divide(sums, totals, out=np.full(totals.size, self.performance), where=totals > 0)

@@ -92,7 +92,11 @@ class QueryDraw:
         return np.asarray(np.bincount(chosen, minlength=self.sizes.size) == self.sizes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Convert the draw to arrays of numbers and text by name, for storage; `of_arrays` reads them."""
+        """Convert the draw to arrays of numbers and text by name, for storage; `of_arrays` reads them.
+
+        The names are ``draw.inclusion_probs``, ``draw.strata``, ``draw.sizes``, ``draw.log`` (name and digest of the
+        log) and ``draw.log_numbers`` (its numbers of searches and of distinct queries).
+        """
         values = (self.inclusion_probs, self.strata, self.sizes, np.array([self.log.name, self.log.digest]))
         columns = (*values, np.array([self.log.n_events, self.log.n_queries], dtype=np.float64))
         return {f"draw.{name}": array for name, array in zip(_FIELDS, columns, strict=True)}

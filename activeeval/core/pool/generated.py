@@ -62,6 +62,9 @@ class GeneratedPool:
 def generate_pool(n_queries: int = 6000, rng: np.random.Generator | int | None = None) -> GeneratedPool:
     """Generate a synthetic pool with known grades that resembles MSLR-WEB30K, by the recipe of this module.
 
+    The numbers of documents are log-normal; a query effect, eight item features and noise add up to a latent relevance,
+    whose quantiles separate the grades.
+
     Parameters
     ----------
     n_queries : int

@@ -66,7 +66,7 @@ def _texts_of(values: Any, what: str) -> Texts:
         raise InputError(f"{what} must hold text or whole numbers, got dtype {values.dtype}")
     if values.ndim != 1:
         raise InputError(f"{what} must be one-dimensional, got shape {values.shape}")
-    if values.dtype.kind in "OT":
+    if values.dtype.kind in "OT":  # objects, or NumPy's texts of variable length
         return _texts_of(values.tolist(), what)
     return Texts.from_array(values if values.dtype.kind == "U" else values.astype(np.str_))
 

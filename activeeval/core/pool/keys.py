@@ -36,7 +36,7 @@ def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Tex
     sought = sought_texts.plain() if sought_order is None else sought_texts[sought_order]
     places = places_within_segments(offsets, grouped, sought_offsets, sought)
     if order is not None:
-        places = np.append(order, -1)[places]
+        places = np.append(order, -1)[places]  # from positions in the grouped order to rows
     if sought_order is not None:
         sorted_places, places = places, np.empty_like(places)
         places[sought_order] = sorted_places
@@ -105,9 +105,10 @@ def first_repeated(offsets: Ints, texts: Texts) -> tuple[int, int] | None:
 
 
 def segments_of_runs(owners: Ints, repeats: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
-    """Group rows by owner like `segments`, for owners given once for each run of rows.
+    """Group rows by owner, given once for each run of rows; return ``(order, offsets)``, as `segments` does.
 
-    ``owners`` and ``repeats`` (n_runs,) are the owner and the number of rows of each run.
+    ``owners`` and ``repeats`` (n_runs,) are the owner and the number of rows of each run. The order sorts the rows, or
+    is None if they are grouped already; ``offsets[q]`` is then the start of owner q's rows.
     """
     if owners.size and owners[0] >= 0 and (np.diff(owners) > 0).all():
         counts = np.zeros(n_owners, dtype=np.int64)

@@ -139,7 +139,7 @@ class QueryPool:
     def item_positions(self) -> dict[tuple[int, str], int]:
         """Map (query index, item id) to the position on the flat item axis."""
         keys = zip(self.item_queries.tolist(), self.item_texts.tolist(), strict=True)
-        return {key: z for z, key in enumerate(keys)}
+        return {key: position for position, key in enumerate(keys)}
 
     def pairs_of(self, items: ArrayLike) -> list[tuple[str, str]]:
         """List (query id, item id) of items, given by their positions."""
@@ -267,7 +267,7 @@ class QueryPool:
 
 
 def _refuse(pool: QueryPool, name: str, value: object) -> None:
-    """Raise AttributeError: a pool is immutable."""
+    """Raise AttributeError, as the class's ``__setattr__``: a pool is immutable."""
     raise AttributeError(f"cannot assign to {name!r}: a pool is immutable, use replace()")
 
 

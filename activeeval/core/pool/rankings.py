@@ -63,6 +63,7 @@ class Rankings:
         object.__setattr__(self, "pool", pool)
         object.__setattr__(self, "offsets", frozen(offsets))
         object.__setattr__(self, "items", frozen(items.astype(np.int64, copy=False)))
+        # kind 1: an item of another query; 2: an item for the second time; 0: all is well
         query, place, kind = checks.first_bad_ranked_item(self.pool.query_offsets, self.offsets, self.items)
         if kind:
             name, rank = self.pool.query_texts[query], place - offsets[query] + 1
@@ -132,8 +133,8 @@ class Rankings:
                 if (q, str(item)) not in positions:
                     raise InputError(f"query {str(query)!r} ranks item {str(item)!r}, which the pool does not hold")
                 ranked[q].append(positions[q, str(item)])
-        offsets = np.concatenate(([0], np.cumsum([len(f) for f in ranked])))
-        return cls(pool, offsets, np.array([z for f in ranked for z in f], dtype=np.int64))
+        offsets = np.concatenate(([0], np.cumsum([len(items) for items in ranked])))
+        return cls(pool, offsets, np.array([item for items in ranked for item in items], dtype=np.int64))
 
     @classmethod
     def empty(cls, pool: QueryPool) -> Rankings:
@@ -196,6 +197,7 @@ class Rankings:
         n_removed = np.floor(fraction * self.lengths + rng.random(self.pool.n_queries)).astype(np.int64)
         queries = np.repeat(np.arange(self.pool.n_queries), self.lengths)
         shuffled = np.lexsort((rng.random(self.items.size), queries))
+        # the first n_removed items of each list in random order
         keep = np.ones(self.items.size, dtype=bool)
         keep[shuffled[self.ranks - 1 < n_removed[queries]]] = False
         lengths = np.bincount(queries[keep], minlength=self.pool.n_queries)

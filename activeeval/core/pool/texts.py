@@ -75,6 +75,7 @@ class Texts:
         codes = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("=")).view(np.uint32)
         if not values.size or codes.max(initial=0) >= 128:
             return cls.from_list(values.tolist())
+        # one code point a letter, padded by 0 to the width of the array
         is_letter = codes.reshape(values.size, -1) != 0
         if (is_letter[:, 1:] > is_letter[:, :-1]).any():  # a zero before a letter is a NUL character, not padding
             return cls.from_list(values.tolist())

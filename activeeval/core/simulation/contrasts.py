@@ -157,7 +157,8 @@ def _at_once(
     """Summarize a method's differences together at the k-th budget.
 
     ``runs`` and ``reference`` are the repetitions of the shared and the passive samples by contrast (two systems, by
-    number), ``truths`` the true differences.
+    number), ``truths`` the true differences. ``variances[r, i, j]`` is that of the difference of systems i and j in
+    repetition r.
     """
     pairs = list(truths)
     errors = np.array([runs[pair].values[:, k] - truths[pair] for pair in pairs])
@@ -187,5 +188,6 @@ def _mean_efficiency(passive: Floats, shared: Floats) -> Figure:
     if not means.all():
         return Figure(float("inf"))
     ratios = passive.mean(axis=1, keepdims=True) / means
+    # effect of each repetition on the mean ratio, to first order (delta method)
     moved = ((passive - ratios * shared) / means).mean(axis=0)
     return Figure(float(ratios.mean()), mean_figure(moved).se)

@@ -48,5 +48,6 @@ def efficiency_figure(passive_errors: Floats, errors: Floats, scale: float) -> F
 
 def selection_error_figure(values: Floats, truth: float) -> Figure:
     """Compute the share of repetitions in which a difference has not the sign of ``truth``; a 0 counts half."""
+    # each sum is 1 for the wrong sign, 0.5 for a value of 0 and 0 for the right sign
     is_wrong = 0.5 * (np.sign(values) * np.sign(truth) <= 0) + 0.5 * (values * truth < 0)
     return mean_figure(np.asarray(is_wrong))

@@ -176,12 +176,12 @@ def replicate_with(
         raise InputError(
             "repetitions are for the scope pool only: the draw of its queries from a log is not repeated", field="scope"
         )
-    design.with_budget(float(budgets[0]), (), expected=expected)
+    design.with_budget(float(budgets[0]), (), expected=expected)  # raises BudgetError if it is too small
     digest = known_digest(pool_hashes(design.pool)[1], design.known)
     keys = [key_of(seed, digest) for seed in seeds]
     design.order.check_whole()
     labels = checked_grades(design.pool, grades, design.max_grade)[0]
-    design = design.followed(labels)
+    design = design.followed(labels)  # with adaptive depth: the rates that these labels determine
     reading = design.reading(options.get("target"))
     kind = find_interval(options.get("interval", "t"))()
     task = _ReplicationTask(
@@ -250,7 +250,7 @@ def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
             samples = [evidence_arrays(design, task.reading, judge, selections) for selections in paid]
             for k, evidence in enumerate(samples):
                 n_queries, n_open = evidence.n_queries, np.diff(evidence.starts)
-                counts = (n_queries, n_queries, evidence.n_items, evidence.costs, n_open)
+                counts = (n_queries, n_queries, evidence.n_items, evidence.costs, n_open)  # first: number of draws
                 out[which, k, _COUNTED] = np.column_stack(counts)
                 if task.is_plain:
                     out[which, k, _ESTIMATED] = evaluated(evidence)
@@ -278,13 +278,13 @@ def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], task
 
 
 def _estimated_columns(estimate: EstimatorResult) -> tuple[float, ...]:
-    """List an estimate's fields in the order of `COLUMNS`."""
+    """List an estimate's fields in the order of the first five of `COLUMNS`."""
     return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
 
 
 def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
     """Fill the ends of default 95 % intervals in ``out`` (n_keys, n_budgets, len(COLUMNS))."""
-    ends = default_ends(out[:, :, 0], out[:, :, 1], out[:, :, 2], 0.95, limits)
+    ends = default_ends(out[:, :, 0], out[:, :, 1], out[:, :, 2], 0.95, limits)  # values, variances, degrees
     out[:, :, _ENDS] = np.stack(ends, axis=2)
 
 
@@ -312,16 +312,16 @@ def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run,
     per_query = (order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
     columns = (draws.cumulative, *(array[by_hash] for array in per_query))
     arrays = (truth, *columns, bounds[:n_sampled], limits[:n_sampled])
-    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(draws.expected_cost, 1e-9)) + 50
-    guess = min(guess, int(limits.max()))
+    n_uniforms = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(draws.expected_cost, 1e-9)) + 50
+    n_uniforms = min(n_uniforms, int(limits.max()))
 
     def run(keys: Keys) -> Floats:
         """Compute the results of the repetitions with these keys, shape (n_keys, n_budgets, len(COLUMNS))."""
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         if n_sampled:
             # columns: estimate, variance, degrees of freedom, draws, distinct queries, distinct items, cost
-            ran = _runs_of_draws(arrays, keys, n_sampled, guess)
-            out[:, :n_sampled, _ESTIMATED] = ran[:, :, [0, 1, 2, 1, 1]]
+            ran = _runs_of_draws(arrays, keys, n_sampled, n_uniforms)
+            out[:, :n_sampled, _ESTIMATED] = ran[:, :, [0, 1, 2, 1, 1]]  # observed: the same variance; planned: below
             out[:, :n_sampled, _COUNTED] = ran[:, :, [3, 4, 5, 6, 3]]
         n = order.n_queries
         out[:, n_sampled:, _ESTIMATED] = (truth, 0.0, np.inf, 0.0, 0.0)
