@@ -129,7 +129,7 @@ class AdaptiveGrading(Grading):
 
         Return None if nothing is left for this judge.
         """
-        # claiming an item that is already drawn must not wait for the imports and arrays that drawing needs
+        # drawn items are tried first: claiming one must not wait for the imports and arrays that drawing needs
         item = self.store.claim(self.name, judge, by_query=self.by_query)
         while item is None and draw_further(self.store, self.name):
             item = self.store.claim(self.name, judge, by_query=self.by_query)
@@ -145,7 +145,7 @@ class AdaptiveGrading(Grading):
         """
         judgment = self._checked(judgment)
         done, item = self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
-        return done, item or self.claim(done.event.judge)
+        return done, item or self.claim(done.event.judge)  # `claim` draws more
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Comparisons(Desk):
 
         if judgment.kind == "judged":
             raise InputError(f"campaign {self.name}: its documents are compared, not graded")
-        if judgment.kind == "preferred":
+        if judgment.kind == "preferred":  # add the two documents, and the top k if nothing is left to compare
             judgment = settling(self.store, self.name, token, judgment, self.k)
         return self.store.submit(self.name, token, judgment, key)
 
@@ -224,6 +224,8 @@ def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
 
     Parameters
     ----------
+    store, name : Store, str
+        The open store, and the campaign's name.
     by_query : bool
         True to give a judge the items of one query after another, in random order; see `Store.claim`.
     """

@@ -79,6 +79,8 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
 
     Parameters
     ----------
+    name : str
+        Name of the campaign.
     plan : SheetPlan
         Paths, judges, grade names and guidelines of the sheets. A judge's sheet has no item that this judge has judged
         and none that is reserved for others. Judges are required if items have several judges. Without judges, the
@@ -92,13 +94,15 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
         If no waiting item is free, or the campaign does not support sheets.
     """
     lease, state = lease or Lease(), state_of(store, name)
-    lease = replace(lease, ahead=True) if state.campaign.follows_labels else lease  # batches need not be in order
+    # with adaptive depth (labels decide which items come next) the drawn items need not be judged in order
+    lease = replace(lease, ahead=True) if state.campaign.follows_labels else lease
     _check_takes_sheets(state, plan.judges)
     plan = plan.checked().guided(state.campaign.max_grade)
     judges = plan.judges or ("",)
     with AtomicFiles() as files:
         choose = partial(_chosen, judges=judges, lease=lease)
         replaced = _on_sheets(store, name, plan.paths)
+        # (assignment, judge) pairs that are now checked out, and the end of the reservation (UTC microseconds)
         lent, until = store.lend(name, judges, choose, lease.seconds, replaced)
         # adaptive depth: labels may lead to further items, which are drawn only now
         while not lent and state.campaign.follows_labels and draw_further(store, name):
@@ -147,6 +151,8 @@ def _write_lent(
 
     Parameters
     ----------
+    name : str
+        Name of the campaign.
     path : str
         Sheet to write, among the ``files`` that appear together at the end.
     judge : str
@@ -166,22 +172,26 @@ def _chosen(opened: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) ->
     """Share out open assignments (judgments that items still need) among judges; return (assignment, judge) pairs.
 
     They come from the lowest block (part of the sample) with work for any of these judges, or from all blocks with
-    ``lease.ahead``. A judge gets at most ``lease.most``.
+    ``lease.ahead``. A judge gets at most ``lease.most``. Assignments in other hands (not ``is_free``) are not chosen,
+    but count for the lowest block: later blocks must wait until they are answered.
 
     Parameters
     ----------
     opened : sequence of OpenPlace
-        Assignments without an answer, in the order in which they are given out.
+        Assignments without an answer, in the order in which they are given out. Their ``judges`` are those who hold or
+        have judged the item and cannot judge it again.
     judges : sequence of str
         Names; "" for a sheet without a named judge.
     """
     waiting = [place for place in opened if any(judge not in place.judges for judge in judges)]
     lowest = min((place.block for place in waiting), default=0)
-    free: dict[tuple[int, int, str], list[OpenPlace]] = {}  # of an item: several if it needs several judges
+    # free assignments by item (block, unit, document): several if the item needs several judges
+    free: dict[tuple[int, int, str], list[OpenPlace]] = {}
     for place in waiting:
         if place.is_free and (lease.ahead or place.block == lowest):
             free.setdefault((place.block, place.unit, place.doc_id), []).append(place)
-    first_units: dict[tuple[int, str], int] = {}  # items of a query stay together, at the place of its first unit
+    # a query's items stay together in a block, at the position of the query's first unit (items judged together)
+    first_units: dict[tuple[int, str], int] = {}
     for (block, unit, _), places in free.items():
         first_units.setdefault((block, places[0].query_id), unit)
     items = sorted(
@@ -199,14 +209,16 @@ def _chosen(opened: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) ->
 def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) -> str:
     """Explain in a sentence why no item is free for a sheet of these judges.
 
-    ``lease`` says which blocks (parts of the sample) were considered.
+    ``lease.ahead`` is True if all blocks (parts of the sample) were considered, not only the lowest with waiting items.
     """
     state = state_of(store, name)
+    # waiting items as (unit, document), without those that each of these judges has judged
     waiting = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
     if not waiting:
         return "no item waits, all are judged" + (
             f", or the rest waits for other judges than {', '.join(judges)}" if judges else ""
         )
+    # needed judgments that judges hold: by a claim ("leased") or on a sheet ("checked_out")
     out = [item for item in state.state.assigned if item.state in ("leased", "checked_out")]
     lowest = min(state.state.blocks[unit] for unit, _ in waiting)
     in_hand = [item for item in out if lease.ahead or item.block == lowest]

@@ -99,6 +99,7 @@ class CampaignWork(StoreHandle):
             If a source cannot be read, is the sheet of another sample, names no judge and none is given, or grades an
             item twice.
         """
+        # data in memory is called "judged 1", "judged 2" … in messages
         named = enumerate(sources_of(judged), 1)
         sources = {str(item) if is_path(item) else f"judged {k}": columns_of(item, f"judged {k}") for k, item in named}
         named_by = None if judge is None else judge_of(judge)
@@ -214,9 +215,10 @@ class CampaignWork(StoreHandle):
         choices, request = requested(runs, measure if is_asked else "DCG", **options)
         request = request if is_asked else replace(request, measures=())
         draws = CampaignDrawing(opened=lambda: nullcontext(self.store), name=self.name, place=self.store.place, **texts)
-        if by_clock is None:
+        if by_clock is None:  # costs that are passed take the place of measured times
             by_clock = not asked.keys() & {"cost", "overhead"}
-        return draws.further_round(choices, request, by_clock=by_clock)[1]
+        _, summary = draws.further_round(choices, request, by_clock=by_clock)
+        return summary
 
     @checked
     def export(self, kind: str, path: Any = None, *, as_of: int | None = None, force: bool = False) -> ExportResult:

@@ -18,7 +18,7 @@ OPENED = "the campaign was opened again"
 
 
 def close(store: Store, name: str) -> int:
-    """Stop giving out items; return the number of free assignments that are now held back.
+    """Stop giving out the items of campaign ``name``; return the number of free assignments that are now held back.
 
     An assignment is one of the judgments that an item needs.
 

@@ -67,9 +67,9 @@ class Controls:
             raise InputError(problem, field="controls")
 
     def n_until(self, judge: str, n_said: int) -> int:
-        """Count the controls (items that check the judge) among the first ``n_said`` items of a judge.
+        """Count the controls (items that check the judge) among the first ``n_said`` items that a judge answers.
 
-        Each span of round(1 / rate) items has one control, at a pseudorandom position.
+        Each span of round(1 / rate) items has one control, at a pseudorandom position (`_place`).
         """
         span = max(2, round(1 / self.rate))
         whole, rest = divmod(n_said, span)
@@ -83,7 +83,8 @@ class Controls:
         """Count the items that remain for a judge, with controls (items that check the judge) to come or deferred.
 
         Judges see this count: it falls by one with each answer, so that it does not reveal the controls. ``state`` is
-        the state of the log.
+        the state of the log: ``n_waiting`` counts ordinary items by block (part of the sample), ``checks.n_said`` the
+        judge's answers so far, ``checks.put_off`` has the judge's deferred controls.
         """
         n_said, waiting = state.checks.n_said.get(judge, 0), Counter(state.n_waiting)
         waiting += Counter(map(_block_of, state.checks.put_off.get(judge, {}).values()))
@@ -95,10 +96,9 @@ class Controls:
         return replace(left, in_block=in_block, in_all=in_all)
 
     def choose(self, judge: str, state: State) -> Control | None:
-        """Choose the judge's next control: an item with a known grade, else a graded item to repeat.
+        """Choose the judge's next control: an item with a known grade, else a graded item to repeat, else None.
 
-        Return None if there is neither. It belongs to the lowest block (part of the sample) with waiting items.
-        ``state`` is the state of the log.
+        It belongs to the lowest block (part of the sample) with waiting items. ``state`` is the state of the log.
         """
         chosen = self._known_for(judge, state.checks) or self._repeated_for(judge, state.checks)
         return chosen and replace(chosen, block=min((block for block, n in state.n_waiting.items() if n), default=0))
@@ -127,14 +127,11 @@ class Controls:
         return n_all + self._with_all(judge, n_said + n_all, n)
 
     def _known_to(self, judge: str, checks: Checks) -> list[KnownItem]:
-        """List the items with a known grade that a judge has not yet been shown; ``checks`` is the controls' state."""
+        """List the items with a known grade that a judge has not yet answered or deferred (``checks.answers``)."""
         return [item for item in self.known if (judge, item.key) not in checks.answers]
 
     def _known_for(self, judge: str, checks: Checks) -> Control | None:
-        """Build a control from a pseudorandomly chosen known item that is new to the judge.
-
-        Return None if there are no more.
-        """
+        """Build a control from a pseudorandomly chosen known item that is new to the judge; None if there is none."""
         fresh = self._known_to(judge, checks)
         if not fresh:
             return None
@@ -153,22 +150,19 @@ class Controls:
 
     @staticmethod
     def _graded_by(judge: str, checks: Checks) -> list[Event]:
-        """List a judge's valid grades (``judged`` events) in order.
-
-        ``checks`` holds the valid answers of all judges.
-        """
+        """List a judge's valid grades (``judged`` events) in order; ``checks.standing`` has all valid answers."""
         return [event for event in checks.standing.get(judge, {}).values() if event.kind == "judged"]
 
     @staticmethod
     def _fresh(judge: str, graded: Sequence[Event], checks: Checks) -> list[Event]:
         """Select the grades that may be repeated: not among the last `APART`, and not repeated before.
 
-        ``graded`` are the judge's valid grades in order, ``checks`` the state of the controls in the log.
+        ``graded`` are the judge's valid grades in order; ``checks.answers`` has the repetitions, by judge and key.
         """
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
     def _repeated_for(self, judge: str, checks: Checks) -> Control | None:
-        """Build a control that repeats a graded item, chosen pseudorandomly from ``checks``; None if none may be."""
+        """Build a control that repeats one of the judge's graded items, pseudorandomly chosen; None if none may be."""
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
@@ -184,9 +178,9 @@ class Controls:
         )
 
     def swapped(self, judge: str, events: Sequence[Event], checks: Checks) -> Control | None:
-        """Build a control: one of the judge's comparisons (``events``) of a query with sides swapped.
+        """Build a control: one of the judge's comparisons (``events``) of a query, sides swapped; None if none may be.
 
-        Return None if none may be used.
+        The expected answer is the earlier one: the id of the preferred document, None for a tie.
         """
         fresh = swappable(judge, events, checks)
         if not fresh:
@@ -218,7 +212,8 @@ class Controls:
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
         """Count the answers after the first ``n_said`` until ``n`` of them are not to controls.
 
-        A control (item that checks the judge) is assumed to be available whenever one is due.
+        A control (item that checks the judge) is assumed to be available whenever one is due. ``total`` grows by the
+        controls among the answers counted so far, until it contains ``n`` others.
         """
         total, before = n, self.n_until(judge, n_said)
         while (enough := n + self.n_until(judge, n_said + total) - before) > total:
@@ -248,7 +243,10 @@ def controlled(checks: Checks) -> list[ControlScore]:
 
 
 def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
-    """Convert a control (item that checks the judge), shown in event ``posed``, to the claim of an ordinary item."""
+    """Convert a control (item that checks the judge), shown in event ``posed``, to the claim of an ordinary item.
+
+    Judging pages do not show unit, block and end of the lease, which a control does not have: they are 0.
+    """
     return ItemClaim(
         token=token,
         unit=0,
@@ -263,7 +261,10 @@ def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
 
 
 def as_seen(done: Acknowledged) -> Acknowledged:
-    """Disguise the acknowledgment of an answer to a control (which checks the judge) as that of an ordinary item."""
+    """Disguise the acknowledgment of an answer to a control (which checks the judge) as that of an ordinary item.
+
+    The event's kind ``checked`` (an answer) becomes preferred, cannot or judged, and ``passed`` becomes deferred.
+    """
     kind = done.event.kind
     if kind == "checked":
         is_pair = done.event.body["what"] == "swapped" and "preferred" in done.event.body

@@ -17,10 +17,13 @@ from activeeval.sampling.drawn_sample import DrawnSample
 def known_now(design: Design, before: Sequence[DrawnSample]) -> Ints:
     """Update the grades that a round's design treats as known to their current values.
 
-    A round is a further sample of a campaign, drawn with the judgments of earlier rounds as known grades.
+    A round is a further sample of a campaign, drawn with the judgments of earlier rounds as known grades. A known item
+    that has no single grade any more keeps its value.
 
     Parameters
     ----------
+    design : Design
+        Design of the round; ``known`` has the grade of each item, −1 for items that are not known.
     before : sequence of DrawnSample
         The earlier rounds, with their judgments.
 
@@ -51,7 +54,7 @@ def check_known(rounds: Sequence[DrawnSample]) -> None:
     """
     for k, later in enumerate(rounds[1:], 2):
         design = later.campaign.design
-        grades, settled = _last_grades(rounds[: k - 1])
+        grades, settled = _last_grades(rounds[: k - 1])  # by the rounds before this one
         gone = np.flatnonzero(settled & (design.known >= 0) & (grades != design.known))
         if gone.size:
             raise StateError(
@@ -66,7 +69,7 @@ def asked_again(rounds: Sequence[DrawnSample]) -> int:
 
     ``rounds`` are all rounds in order, with their judgments.
     """
-    n, later = 0, set[int]()
+    n, later = 0, set[int]()  # later: items of the rounds after the current one
     for sample in reversed(rounds):
         campaign = sample.campaign
         # settled items have a grade, or cannot be judged (grade below 0)

@@ -114,6 +114,7 @@ def create(
     design, judging = sample.campaign.design, sample.campaign.judging
     digest, payload = sample.packed()
     config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit} | judging.config | dict(beside or {})
+    # only a sample with adaptive depth (labels decide which items come next) has paths
     config |= {LOOKS: design.looks} if sample.campaign.paths is not None else {}
     row = CampaignRow(
         name=checked_name(name),
@@ -124,7 +125,7 @@ def create(
         strict_order=rules.strict_order,
         adjudicate=rules.adjudicate,
     )
-    units = _units(sample, 1, texts or {})
+    units = _units(sample, version=1, texts=texts or {})
     drawn = SampleRow(version=1, digest=digest, payload=payload)
     return (put or store.create)(row, drawn, units, _ended(sample, units))
 
@@ -145,7 +146,7 @@ def check_rules(sample: DrawnSample, rules: Rules) -> None:
         raise InputError(
             f"method {design.name!r} draws with replacement, so that items have no order: use another method"
         )
-    if sample.campaign.paths is None:
+    if sample.campaign.paths is None:  # no adaptive depth
         return
     if rules.strict_order:
         problem = "`strict_order` uses items below the lowest waiting one, but `adaptive_depth` may still draw a "
@@ -174,7 +175,7 @@ def top_up(
     state = state_of(store, name)
     if len(state.rounds) > 1:
         raise StateError(f"campaign {name}: several rounds cannot be topped up: draw a further round")
-    # grades that were known when the sample was drawn must stay as they were
+    # not `state.sample`: grades that were known when the sample was drawn must stay as they were
     topped_up = state.as_drawn.topped_up(budget, state.sample_id)
     texts = {} if texts_of is None else texts_of(topped_up)
     return topped_up, grow(store, name, topped_up, "topped up", texts, version=state.version + 1)
@@ -250,15 +251,16 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
     row, units = SampleRow(version=version, digest=digest, payload=payload, reason=reason), store.units(name)
     # numbers of units and blocks continue those of earlier rounds
     before = [unit for unit in units if not of_round or unit.version < of_round[0].version]
-    offsets = (before[-1].number, before[-1].block) if before else (0, 0)
-    new = _with_texts(_units(sample, version, texts, *offsets), units)
+    n_units, n_blocks = (before[-1].number, before[-1].block) if before else (0, 0)
+    new = _with_texts(_units(sample, version, texts, n_units, n_blocks), units)
     return store.grow(name, row, new, _ended(sample, new))
 
 
 def _ended(sample: DrawnSample, new: Sequence[UnitRow]) -> str:
     """State why no further units follow the ``new`` ones; empty if labels may lead to more (adaptive depth).
 
-    A unit is a group of items that are judged together.
+    A unit is a group of items that are judged together. Without new units, adaptive depth (``paths`` is not None) has
+    ended, too.
     """
     return "" if sample.campaign.paths is not None and new else sample.campaign.planned_end
 
@@ -301,7 +303,7 @@ def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_
         items, query_text = [], ""
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
             words_of_item = {name: words[at] for name, words in texts.items() if words[at]}
-            query_text = words_of_item.pop("query", "")
+            query_text = words_of_item.pop("query", "")  # the same for all items of a unit, which is of one query
             items.append(DocumentToJudge(doc, float(probabilities[item]), words_of_item))
             at += 1
         units.append(

@@ -178,10 +178,10 @@ class Reply:
     clocks: Clocks | None = None
 
     def said(self, elapsed_ms: int) -> JudgeAnswer:
-        """Convert the reply to the answer that is stored.
+        """Convert the reply to the answer that is stored; its body holds the note, version of guidelines and device.
 
-        Its times are omitted if a clock is negative or their sum exceeds ``elapsed_ms``, the time since the item was
-        shown.
+        Its times are omitted if a clock is negative or their sum exceeds ``elapsed_ms``, the milliseconds since the
+        item was shown, by more than a second (for the request's way).
         """
         details: dict[str, str | int] = {"note": self.note, "guidelines": self.guidelines, "input": self.input}
         body = {name: value for name, value in details.items() if value}

@@ -83,7 +83,7 @@ def disagreements(state: CampaignState, store: Store) -> list[Disagreement]:
         for pair, by_judge in state.judgments_by_item.items()
         if len({event.grade for event in by_judge.values()}) > 1
     }
-    spans = _influence(state, differing)
+    spans = _influence(state, differing)  # by item; its `span` is the largest change of the estimate
     order = sorted(differing, key=lambda pair: (pair not in spans, -spans[pair].span if pair in spans else 0.0, pair))
     counts = grades_of(state)
     return [_disagreement(state, store, differing[pair], spans.get(pair), counts.get(pair)) for pair in order[:MOST]]
@@ -103,9 +103,10 @@ def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event
         Only for items that are used in the estimate and have two different grades.
     """
     spans: dict[Pair, LabelEffect] = {}
+    # the samples that estimates use; none before the first complete block (part of the sample)
     for sample in state.read if state.block else []:
         campaign = sample.campaign
-        # the items of complete blocks, which the estimate uses
+        # indices of the items that the estimate uses: those at the judged positions of the judging order
         used = set(campaign.design.order.items[campaign.selection.places].tolist())
         grades: dict[int, list[int]] = {}
         pairs: dict[int, Pair] = {}
@@ -115,14 +116,14 @@ def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event
                 named = [event.grade for event in by_judge.values() if event.grade is not None]
                 if item in used and len(set(named)) > 1:
                     grades[item], pairs[item] = named, (unit.query_id, doc)
-        target = sample.made_for[0].target
+        target = sample.made_for[0].target  # measure and rankings of the first question
         of_items = moved(campaign.design, campaign.selection, campaign.labels, grades, target)
         spans |= {pairs[item]: span for item, span in of_items.items()}
     return spans
 
 
 def _disagreement(
-    state: CampaignState, store: Store, by_judge: Mapping[str, Event], does: LabelEffect | None, counts_as: int | None
+    state: CampaignState, store: Store, by_judge: Mapping[str, Event], effect: LabelEffect | None, counts_as: int | None
 ) -> Disagreement:
     """Collect a disputed item's judgments, texts, counting grade and influence.
 
@@ -130,14 +131,14 @@ def _disagreement(
     ----------
     by_judge : mapping of str to Event
         The judgments.
-    does : LabelEffect or None
-        Effect of its grades on the estimate; None if it is not used in it.
+    effect : LabelEffect or None
+        Effect of its grades on the estimate: change and half-widths of its interval. None if it is not used in it.
     counts_as : int or None
         The grade that counts now; −1 or None for none.
     """
     answers = sorted(by_judge.values(), key=lambda event: event.seq)
     first = answers[0]
-    place = (first.unit or 0, first.doc_id)
+    place = (first.unit or 0, first.doc_id)  # the item: its unit (items judged together) and document
     decided, texts = state.state.adjudicated.get(place), store.texts_of(state.campaign.name, first)
     return Disagreement(
         seq=first.seq,
@@ -147,9 +148,9 @@ def _disagreement(
         title=str(texts.text.get("title") or first.doc_id),
         opinions=[JudgeGrade(judge=e.judge, grade=e.grade, reason=e.reason, note=e.note) for e in answers],
         counts_as=counts_as if counts_as is not None and counts_as >= 0 else None,
-        influence=None if does is None else does.span,
-        narrowest=None if does is None else finite(does.narrowest),
-        widest=None if does is None else finite(does.widest),
+        influence=None if effect is None else effect.span,
+        narrowest=None if effect is None else finite(effect.narrowest),
+        widest=None if effect is None else finite(effect.widest),
         decided_by="" if decided is None else decided.judge,
         reason="" if decided is None else decided.reason,
         waits=state.state.waits(place),

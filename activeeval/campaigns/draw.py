@@ -122,17 +122,14 @@ def _method_of(request: SampleRequest) -> Method:
 
 def _would_follow(request: SampleRequest, drawn: DrawnCase) -> bool:
     """Check whether the sample has adaptive depth (labels decide what comes next) by default, not by the request."""
-    if drawn.case is None:
+    if drawn.case is None:  # a pool in files never has it
         return False
     targets = drawn.sample.campaign.design.targets
     return request.adaptive_depth is None and adaptive_depth_in(drawn.case, _method_of(request), targets, None) != "off"
 
 
 def _looks_before(request: SampleRequest, config: Mapping[str, Any]) -> str:
-    """Read a campaign's setting of adaptive depth (when labels decide which items come next).
-
-    "off" if it has none or the requested method does not support it.
-    """
+    """Read a campaign's setting of adaptive depth (when labels decide what comes next); "off" if there is none."""
     return str(config.get(LOOKS, "off")) if _method_of(request).has_depths else "off"
 
 
@@ -178,7 +175,7 @@ class CampaignDrawing:
         ActiveEvalError
             If a file or a choice is not valid, the name is taken, or the sample cannot be judged by the rules.
         """
-        # surely: adaptive depth by small batches
+        # surely: batches small enough that the budget completes the sample; usual: default adaptive depth
         request = replace(request, surely=True, usual="off" if rules.strict_order else OF_CAMPAIGNS)
         drawn = draw_for(choices, request, progress=self.progress, say=self.say)
         if rules.strict_order and _would_follow(request, drawn):
@@ -227,7 +224,7 @@ class CampaignDrawing:
                     problem = f"`max_grade`: the scale of campaign {self.name} goes up to {row.max_grade}"
                     raise InputError(f"{problem}, got {choices.max_grade}", field="max_grade")
                 choices = replace(choices, max_grade=row.max_grade)
-            text_files = {**self.kept, **kept_texts(config)}
+            text_files = {**self.kept, **kept_texts(config)}  # tables of texts used so far
             if by_clock and is_timed(store.events(self.name)):
                 measured = clocked(store, self.name, self.documents)
                 self.say(measured.note)
@@ -306,7 +303,7 @@ def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Des
     """
     method, beliefs = find_method(design.name), design.beliefs
     model = {} if beliefs is None else beliefs.made_of  # arguments of `Method.design` that describe the grade model
-    chosen = method.looking(design.looks) if method.has_depths else method  # with the same adaptive depth
+    chosen = method.looking(design.looks) if method.has_depths else method  # `looks`: setting of adaptive depth
     known = _grades_of_items(design, labels)
     return chosen.design(list(design.targets), **model, max_grade=design.max_grade, budget=budget, judged=known)
 
@@ -349,9 +346,10 @@ def next_of(state: CampaignState) -> DrawnSample | None:
     if the end is stored already.
     """
     sample = state.as_drawn
-    if sample.campaign.paths is None:
+    if sample.campaign.paths is None:  # no adaptive depth
         return None
-    campaign, is_new = sample.campaign.following()
+    campaign, is_new = sample.campaign.following()  # is_new: it has a further batch
+    # no item waits (`is_open`), and the log does not say yet that the sample has ended
     has_ended = not is_new and not sample.campaign.is_open and not state.state.ended
     return sample.grown(campaign, state.sample_id) if is_new or has_ended else None
 

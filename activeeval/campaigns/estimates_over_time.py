@@ -53,8 +53,9 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Cam
     past, moments = state.before(), list[CampaignReading]()  # the state before all events, moved forward below
     for seq in sorted({*state.state.complete_at.values(), state.as_of}):
         past.follow(state.log[past.as_of : seq])
+        # with adaptive depth an event may complete a batch (items that labels led to), but no block
         if past.batch and moments and past.block == moments[-1].block and seq < state.as_of:
-            continue  # a batch ended, but no block
+            continue
         moment = _moment(past, scope, confidence)
         if moment is not None and not (moments and moments[-1].says_the_same(moment)):
             moments.append(moment)
@@ -64,15 +65,16 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Cam
 def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignReading | None:
     """Compute the estimates as of a campaign state; None if no estimate is possible yet.
 
-    ``scope`` is "pool" (estimates for the pool's queries) or "population" (for all queries that these are a sample of),
-    ``confidence`` that of the intervals, as 0.95.
+    They have t intervals (valid for one analysis), and where possible group-sequential ones (valid at each block, a
+    part of the sample). ``scope`` is "pool" (estimates for the pool's queries) or "population" (for all queries that
+    these are a sample of), ``confidence`` that of the intervals, as 0.95.
     """
     try:
         answers, _ = answered(state, scope=scope, confidence=confidence)
     except StateError:
         return None
     try:
-        always = answered(state, scope=scope, confidence=confidence, kind="group-sequential")[0]
+        always, _ = answered(state, scope=scope, confidence=confidence, kind="group-sequential")
     except InputError:  # several rounds, or beyond the budget for which the interim analyses were planned
         always = []
     return CampaignReading(
@@ -109,7 +111,7 @@ def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Lar
     texts : dict of str to str
         Query texts by id.
     """
-    n_judged: dict[str, int] = {}
+    n_judged: dict[str, int] = {}  # graded items by query; a grade of −1 is an item that cannot be judged
     for (query, _), grade in grades_of(state).items():
         n_judged[query] = n_judged.get(query, 0) + (grade >= 0)
     by_round = [sample.made_for for sample in state.read]
@@ -122,12 +124,14 @@ def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Lar
 def _largest(
     state: CampaignState, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]
 ) -> list[QueryShare]:
-    """List the queries with the largest shares of one question's variance; empty if that is 0 or unknown.
+    """List the queries with the largest shares of one question's variance, at most `MOST_QUERIES`.
+
+    Empty if the variance is 0 (nothing was sampled by chance) or unknown (infinite or NaN).
 
     Parameters
     ----------
     targets : sequence of Target
-        The question's target in each round (sample) of the campaign.
+        The question's target (measure and rankings) in each round (sample) of the campaign.
     n_judged : dict of str to int
         Number of graded items by query id.
     texts : dict of str to str

@@ -59,10 +59,10 @@ def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write grades with inclusion probabilities (prels): of complete blocks, and of items known before.
+    """Write grades with inclusion probabilities (prels): of complete blocks, and of items known before; return notes.
 
-    A block is a part of the sample; only at its end are the probabilities known. Return notes on the content. Raises
-    StateError if no block is complete, or the campaign has several rounds (samples).
+    A block is a part of the sample; only at its end are the probabilities known. Raises StateError if no block is
+    complete, or the campaign has several rounds (samples).
     """
     if state.block == 0:
         raise StateError(_NOTHING_COMPLETE)
@@ -79,11 +79,11 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     for unit in campaign.units:
         grades[list(unit.items)] = [graded.get((unit.query_id, doc), -1) for doc in unit.item_ids]
     rows = np.flatnonzero((grades >= 0) & ((known >= 0) | (block <= state.block)))
-    # the number of the policy in the file: 0 if an item has one judge
+    # how judges' grades were combined, as the file's number of a method: 0 if an item has one judge
     method = 0 if state.campaign.judges_per_item == 1 else POLICIES.index(state.policy)
     queries, docs = pool.query_texts[pool.item_queries[rows]], pool.item_texts[rows]
     write_prels(Prels(queries, docs, grades[rows], np.full(rows.size, method, dtype=np.int64), probs[rows]), path)
-    n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size
+    n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size  # n_later: not written
     n_new = rows.size - n_known
     notes = [Note("judgments of complete blocks", {"n": n_new, "last": state.block, "n_known": n_known})]
     numbers: dict[str, Told] = {"n": n_later}
@@ -157,9 +157,11 @@ def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """
     if state.batch and state.block == 0:
         raise StateError(_NOTHING_COMPLETE)
+    # rows: (round from 0, unit, item, item id); by_round: probability of each item of the pool
     pool, n_later, rows, by_round = state.sample.campaign.design.pool, 0, list[_Weighted](), list[Floats]()
     for k, sample in enumerate(state.rounds):
         campaign, units = sample.campaign, list(sample.campaign.units)
+        # with adaptive depth, the level where the last complete block ends
         level = None if campaign.paths is None else campaign.complete_block[1]
         by_round.append(item_probabilities(campaign, level))
         inside = units if level is None else [unit for unit in units if unit.level < level]
@@ -202,10 +204,7 @@ def _shown(grade: int | None) -> str | None:
 
 
 def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write the ratings of a Quepid case: ``query,docid,rating``; a query without text is named by its id.
-
-    Return notes.
-    """
+    """Write the ratings of a Quepid case: ``query,docid,rating``, with ids for missing query texts; return notes."""
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     queries = {query for (query, _), _ in judged}
@@ -222,10 +221,7 @@ def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write a ``_rank_eval`` request for Elasticsearch and OpenSearch, which score judged documents only.
-
-    Return notes.
-    """
+    """Write a ``_rank_eval`` request for Elasticsearch and OpenSearch, which score judged documents; return notes."""
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     ratings: dict[str, list[dict[str, Any]]] = {}
     for (query, doc), grade in sorted(grades_of(state).items()):
@@ -244,7 +240,7 @@ def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[Note]
 
 def _metric(state: CampaignState) -> Mapping[str, Mapping[str, int | None]]:
     """Choose the ``_rank_eval`` metric nearest to the campaign's measure, in the format of the engines."""
-    target = state.sample.campaign.design.target
+    target = state.sample.campaign.design.target  # the first question
     name, k = str(target.measure).split("(")[0].split("@")[0], target.measure.cutoff or 10
     if name == "ERR":
         return {"expected_reciprocal_rank": {"maximum_relevance": target.measure.max_grade, "k": k}}

@@ -79,10 +79,7 @@ class PageDesk:
         return self.reading.look(lambda state: status(state, self.store))
 
     def event_of(self, judge: str, token: str) -> Event:
-        """Look up the event in which a judge was shown an item under a token (secret of the claim).
-
-        Raises InputError if none.
-        """
+        """Look up the event that showed a judge an item under a claim's token (a secret); raise InputError if none."""
         event = self.store.shown(self.name, token)
         if event.judge != judge:
             raise InputError(f"no item was given out under the token {shown(token)}")
@@ -91,8 +88,8 @@ class PageDesk:
     def said(self, event: Event, reply: Reply) -> JudgeAnswer:
         """Convert a judge's reply to the answer that is stored.
 
-        ``event`` is the one in which the item was shown. Times measured by the page are left out if they exceed the
-        time since.
+        ``event`` is the one in which the item was shown. Times measured by the page (``reply.clocks``, if any) are left
+        out if they exceed the time since.
         """
         elapsed = 0 if reply.clocks is None else (self.store.now(self.name) - event.at) // 1000
         return reply.said(elapsed)
@@ -281,7 +278,10 @@ class JudgesDesk(PageDesk):
         return answers[0]
 
     def _view(self, judge: str, claimed: ItemClaim | None) -> JudgingView:
-        """Build a judge's page for a claimed item, or for no item (None)."""
+        """Build a judge's page for a claimed item, or for no item (None).
+
+        The number of items left (``left_as_seen``) includes controls (items that check the judge), if there are any.
+        """
         campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
         left, left_as_seen, answers = self.log.look(
             lambda state: (
@@ -328,7 +328,7 @@ class JudgesDesk(PageDesk):
         self._heads[place] = (view.query or view.query_id, view.title or view.doc_id)
 
     def _answer(self, event: Event, view: ItemView) -> AnswerView:
-        """Build the view of an answer, with ids where the item has no texts."""
+        """Build the view of an answer from that of its item, with ids where the item has no texts."""
         return self._answered(event, view.query or view.query_id, view.title or view.doc_id)
 
     def _answered(self, event: Event, query: str, title: str) -> AnswerView:

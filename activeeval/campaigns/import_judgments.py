@@ -79,7 +79,10 @@ class ImportedFile:
 
     @classmethod
     def of(cls, file: str, n_read: int, done: Sequence[Acknowledged], of_machines: int = 0) -> Self:
-        """Summarize ``n_read`` judgments of a file, of which the store acknowledged those (``done``) of drawn items."""
+        """Summarize ``n_read`` judgments of a file, of which the store acknowledged those (``done``) of drawn items.
+
+        ``of_machines`` counts judgments of graders (LLMs or other models) that were left out.
+        """
         fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
         late = Counter(event.reason for event in fresh if event.kind == "late")
         cannot = sum(event.kind == "cannot" for event in fresh)

@@ -53,13 +53,13 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
     events : sequence of Event
         The same log.
     """
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)  # by judge and kind of answer; "said": a grade or none
     seconds: dict[str, list[float]] = defaultdict(list)
-    spent: Counter[str] = Counter()
+    active_ms: Counter[str] = Counter()
     for event in events:
         if event.kind in (*ANSWERS, "deferred", "late") and not is_of_control(event):
             counts[event.judge][event.kind if event.kind in ("deferred", "late") else "said"] += 1
-            spent[event.judge] += event.active_ms or 0
+            active_ms[event.judge] += event.active_ms or 0
             if event.kind in ANSWERS and event.active_ms is not None:
                 seconds[event.judge].append(event.active_ms / 1000)
     n_valid = Counter((e.judge, e.kind) for e in state.standing)
@@ -73,7 +73,7 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
             later=by_kind["deferred"],
             late=by_kind["late"],
             **asdict(seconds_of(seconds[judge])),
-            hours=spent[judge] / 3.6e6 if spent[judge] else None,
+            hours=active_ms[judge] / 3.6e6 if active_ms[judge] else None,
         )
         for judge, by_kind in sorted(counts.items())
     ]
@@ -93,6 +93,8 @@ def days_of(events: Sequence[Event]) -> list[DailyAnswers]:
 
 def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> FittedSeconds | None:
     """Fit the seconds of judging to the judges' clocks; None if no judgment was timed.
+
+    A judgment takes a time for the item, its text's length, its grade and the first item of a query.
 
     Parameters
     ----------
@@ -153,6 +155,7 @@ def agreement_of(state: CampaignState, confidence: float) -> JudgeAgreement:
     Intervals have this confidence and come from `RESAMPLES` bootstrap samples of queries.
     """
     judgments = judgments_of(state)
+    # all grades of the scale, and others that judges have given
     scale = set(range((state.sample.campaign.design.max_grade or 0) + 1))
     grades = sorted(set(judgments.values.tolist()) | scale)
     counts = Counter((judgment.judge.name, judgment.value) for judgment in judgments)
@@ -160,6 +163,7 @@ def agreement_of(state: CampaignState, confidence: float) -> JudgeAgreement:
     histogram = [GradesByJudge(judge=judge, counts=[counts[judge, grade] for grade in grades]) for judge in judges]
     pairs = partial(_pairs, judgments, judges, grades)
     try:
+        # a fixed seed: the same log gives the same intervals
         agreement = grade_agreement(judgments.coded_grades(), confidence, RESAMPLES, rng=0)
     except InputError:  # only one judge, or no item graded by two
         return JudgeAgreement(
@@ -175,7 +179,7 @@ def agreement_of(state: CampaignState, confidence: float) -> JudgeAgreement:
         n_queries=agreement.n_queries,
         n_alike=agreement.n_alike,
         common_grade=int(agreement.common_grade),
-        ac1=agreement.acs["none"],
+        ac1=agreement.acs["none"],  # Gwet's coefficient without weights
     )
 
 
@@ -229,10 +233,10 @@ def skipped_by(state: CampaignState, events: Sequence[Event]) -> SkippedItems:
     events : sequence of Event
         Its log.
     """
-    faced: dict[str, set[Pair]] = defaultdict(set)
-    skipped: dict[str, set[Pair]] = defaultdict(set)
-    counts: Counter[tuple[str, str]] = Counter()
-    reasons: Counter[tuple[str, str, str]] = Counter()
+    faced: dict[str, set[Pair]] = defaultdict(set)  # by judge: items that the judge was shown or answered
+    skipped: dict[str, set[Pair]] = defaultdict(set)  # by judge: items that the judge deferred or could not judge
+    counts: Counter[tuple[str, str]] = Counter()  # by judge and kind of event
+    reasons: Counter[tuple[str, str, str]] = Counter()  # by judge, kind and reason
     for event in events:
         if event.kind in ("shown", "deferred", *ANSWERS):
             faced[event.judge].add((event.query_id, event.doc_id))
@@ -253,7 +257,7 @@ def skipped_by(state: CampaignState, events: Sequence[Event]) -> SkippedItems:
                 later=counts[judge, "deferred"],
                 cannot=counts[judge, "cannot"],
                 **asdict(skipping),
-                is_named=skipping.is_suspect(len(faced)),
+                is_named=skipping.is_suspect(len(faced)),  # corrected for the number of judges tested
             )
         )
     return SkippedItems(

@@ -16,7 +16,7 @@ def grades_of(state: CampaignState) -> dict[Pair, int]:
     """
     out: dict[Pair, int] = {}
     for sample in state.rounds:
-        grades = round_grades(sample.campaign)
+        grades = round_grades(sample.campaign)  # by index of the item in the pool
         for unit in sample.campaign.units:
             for item, doc in zip(unit.items, unit.item_ids, strict=True):
                 # a later round may have included it again without getting a grade

@@ -66,9 +66,10 @@ def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
         for number, (query, items) in enumerate(documents.items(), start=1)
     ]
     with open_store(file_url(path), create=True) as store:
-        names = store.campaigns()
+        names = store.campaigns()  # one, or none if the log is new
         if not names:
             names = [checked_name(judge_name(os.path.splitext(os.path.basename(path))[0]))]
+            # the queries of a sheet are not drawn here: there is no sample to store
             sample = SampleRow(version=1, digest="", payload=b"", reason="a sheet")
             store.create(CampaignRow(name=names[0], config=judging.config), sample, units)
         elif not _is_of(store, names, units, judging):
@@ -157,5 +158,5 @@ def _read(path: str) -> tuple[Documents, Mapping[str, str]]:
             raise InputError(f"{draws.place(path, row)}: document {doc!r} of query {query!r} is there twice")
         words = {name: cells[row] for name, cells in columns.items() if cells[row]}
         texts[query] = words.pop("query", "") or texts.get(query, "")
-        documents[query].append(DocumentToJudge(doc, 1.0, words))
+        documents[query].append(DocumentToJudge(doc, 1.0, words))  # a probability of 1: nothing is drawn here
     return documents, texts

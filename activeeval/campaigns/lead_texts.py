@@ -158,7 +158,10 @@ def documents_of(doc_id: str, text: Mapping[str, Any]) -> Iterator[tuple[str, Ma
 
 
 def _query(rows: Sequence[TextRow]) -> QueryLines:
-    """Build the lines of a query from the rows of its items."""
+    """Build the lines of a query from the rows of its items, one for each document.
+
+    An item is a document, or a whole query with all its documents.
+    """
     lines, need = [], ""
     for row in rows:
         for number, (doc_id, text) in enumerate(documents_of(row.doc_id, row.text)):

@@ -147,7 +147,7 @@ class LiveReading:
             self._computing.join()
 
     def _make(self) -> None:
-        """Compute and keep the precision; None if no estimate is possible."""
+        """Compute and keep the precision (half-widths of the first question); None if no estimate is possible."""
         try:
             self._precision = self.look(precision_of)
         except ActiveEvalError:  # no estimate is possible: judges then see no width
@@ -155,7 +155,10 @@ class LiveReading:
 
 
 def precision_of(state: CampaignState) -> Precision | None:
-    """Compute the half-width of a campaign's first question, now and at the end; None if no estimate is possible."""
+    """Compute the half-width of a campaign's first question, now and at the end; None if no estimate is possible.
+
+    An estimate needs a complete block (part of the sample): ``state.block`` is the number of them.
+    """
     from activeeval.campaigns.report.content import finite
     from activeeval.campaigns.status import estimates_of, half_width_of
 

@@ -60,7 +60,7 @@ def _losses(
     titles : mapping of (query, document) to str
         Titles of documents.
     """
-    values = values_of_sample(campaign, target)
+    values = values_of_sample(campaign, target)  # of both rankings on each judged query
     labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target).labels
     index_of = {query: q for q, query in enumerate(target.pool.query_texts.tolist())}
     queries = []
@@ -68,6 +68,7 @@ def _losses(
         lists = [
             _counted(ranking, index_of[query.query_id], target.depth) for ranking in (target.ranking, target.other)
         ]
+        # `lists` has the new and the old list: each item is looked up in the other one
         new, old = (
             [_item(target, item, int(labels.grades[item]), titles, item not in other) for item in ids[:MOST_SHOWN]]
             for ids, other in (lists, lists[::-1])
@@ -77,6 +78,7 @@ def _losses(
         question=question,
         title=values.title(target.name),
         depth=min(target.depth, MOST_SHOWN),
+        # in top-k judging a document's grade is k + 1 − its rank in the order by comparisons, 0 below
         label="κ-grade" if target.measure.is_judged_whole else "grade",
         queries=queries,
     )

@@ -61,7 +61,7 @@ def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
         Its sample with the judgments.
     """
     campaign = sample.campaign
-    design, (block, level) = campaign.design, campaign.complete_block
+    design, (block, level) = campaign.design, campaign.complete_block  # number of complete blocks, and where they end
     if design.beliefs is None or block == 0:
         return None
     units = [unit for unit in campaign.units if campaign.block_of(unit) <= block]
@@ -101,7 +101,7 @@ def code_of(expected: Floats) -> Ints:
     n_bins = max(1, min(MOST_BINS, expected.size // FEWEST_ITEMS))
     edges = np.unique(np.quantile(expected, np.linspace(0, 1, n_bins + 1)[1:-1]))
     codes = np.searchsorted(edges, expected, side="left")
-    return np.unique(codes, return_inverse=True)[1]
+    return np.unique(codes, return_inverse=True)[1]  # numbered without gaps: a bin may be empty
 
 
 def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
@@ -123,11 +123,11 @@ def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
     total, code = float(weights.sum()), np.unique(queries, return_inverse=True)[1]
     mean_expected, mean_observed = float(weights @ expected) / total, float(weights @ observed) / total
     gap = mean_observed - mean_expected
-    squares, gaps = (
+    squares, gaps = (  # squared sums over each query
         np.asarray(np.bincount(code, weights * deviations) ** 2, dtype=np.float64)
         for deviations in (observed - mean_observed, observed - expected - gap)
     )
-    spread = _clustered(gaps)
+    spread = _clustered(gaps)  # variance of the sum of w d; a gap of 0 in each query says nothing about the error
     spread = max(spread, float(weights**2 @ variances)) if spread > 0 else math.nan
     return CalibrationBin(
         expected=mean_expected,

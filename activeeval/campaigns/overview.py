@@ -113,6 +113,7 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
     now = status(state, store)
     estimates = estimates_of(state, kind=interval, confidence=confidence) if state.block else None
     answers = estimates.answers if estimates else []
+    # goal: note on whether the requested half-width is reached; findings: values with their intervals
     goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
     progress = now.progress
     counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": now.in_hand}
@@ -151,25 +152,28 @@ def _hours_left(state: CampaignState, waiting: int) -> float | None:
 
     None if no time is known or nothing waits.
     """
-    times = state.state.active_ms
+    times = state.state.active_ms  # milliseconds of each timed answer
     judges = state.campaign.judges_per_item
     return statistics.median(times) * waiting * judges / 3.6e6 if times and waiting else None
 
 
 def _last(state: CampaignState, kind: str) -> list[Event]:
-    """List the latest valid judgments of a kind, the newest first; for ``judged`` only those with a note."""
+    """List the latest valid judgments of a kind ("judged" or "cannot"), the newest first, at most `_MOST_REMARKS`.
+
+    Of the kind "judged" only those with a note.
+    """
     standing = sorted((event for event in state.state.standing if event.kind == kind), key=lambda event: -event.seq)
     return [event for event in standing if kind == "cannot" or event.note][:_MOST_REMARKS]
 
 
 def _compared_with_notes(state: CampaignState) -> list[Event]:
-    """List the comparisons with a note, the newest first."""
+    """List the comparisons of documents with a judge's note, the newest first, at most `_MOST_REMARKS`."""
     noted = (event for events in state.state.preferences.values() for event in events if event.note)
     return sorted(noted, key=lambda event: -event.seq)[:_MOST_REMARKS]
 
 
 def _remark(event: Event, text: str) -> JudgeRemark:
-    """Build the remark of an event."""
+    """Build a judge's remark on an item from its event; ``text`` is the note, or why there is no grade."""
     return JudgeRemark(
         seq=event.seq,
         date=date_of(event.at),

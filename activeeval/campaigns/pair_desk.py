@@ -94,6 +94,7 @@ class PairsDesk(PageDesk):
 
         question = claim_comparison(self.store, self.name, judge, self.k)
         control = None if question is None else self._control(judge_name(judge), question)
+        # a control: an earlier pair of the query, shown once more to check the judge
         return self._view(question) if question is None or control is None else self._again(question, control)
 
     def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
@@ -141,12 +142,15 @@ class PairsDesk(PageDesk):
         return as_seen(self.store.submit(self.name, token, judgment))
 
     def undo(self, judge: str) -> Acknowledged | None:
-        """Undo a judge's last comparison, of the current query or the one completed last; None if none exists."""
+        """Undo a judge's last comparison, of the current query or the one completed last; None if none exists.
+
+        If the last answer was to a control (repeated pair that checks the judge), the control is shown once more.
+        """
         from activeeval.campaigns.top_k_judging import Comparing
 
         last = self.log.look(lambda state: _last_control(state, judge_name(judge)))
         if last is not None:
-            # a control is shown once more: this retracts its answer (`supersedes`)
+            # `supersedes`: showing it retracts the answer; its texts are stored with the query, so that none are needed
             control = again(last, ItemTexts(query_text="", text={}))
             return Acknowledged(event=self.store.pose(self.name, replace(control, supersedes=last.seq))[1])
         return Comparing(self.store, self.name, judge).undo()
@@ -203,7 +207,7 @@ class PairsDesk(PageDesk):
         view = self._view(question)
         token, posed = self.store.pose(self.name, control)
         documents = self.store.texts_of(self.name, posed).text["documents"]
-        index = {document["doc_id"]: k for k, document in enumerate(documents)}
+        index = {document["doc_id"]: k for k, document in enumerate(documents)}  # of the query's documents, by id
         sides = tuple(Side(item=_item("", "", documents[index[doc]]), number=index[doc]) for doc in control.sides)
         return replace(view, token=token, sides=sides)
 
@@ -222,12 +226,13 @@ class PairsDesk(PageDesk):
             return PairView(left=left, lease_s=lease_s, precision=self.reading.precision(left))
         claimed, remaining = question.claimed, question.remaining
         event = self.store.shown(self.name, claimed.token)
+        # ids of all documents of the query, whose index identifies a document's frame on the page
         members = [text["doc_id"] for text in self.store.texts_of(self.name, event).text["documents"]]
         sides = tuple(
             Side(item=_item(claimed.query_id, claimed.query_text, text), number=members.index(text["doc_id"]))
             for text in question.documents
         )
-        low, high = remaining.low, remaining.high
+        low, high = remaining.low, remaining.high  # 90 % interval; with controls, which judges cannot tell apart
         if (controls := self.controls) is not None:
             seen = partial(controls.pairs_left, event.judge, claimed.unit)
             low, high = self.log.look(lambda state: (seen(state, low), seen(state, high)))
@@ -260,6 +265,7 @@ def _last_control(state: State, judge: str) -> Event | None:
     last = next(reversed(state.checks.standing.get(judge, {}).values()), None)
     if last is None or last.kind != "checked":
         return None
+    # the judge's last comparison of each query, and deferrals
     others = [event for (_, name), events in state.preferences.items() if name == judge for event in events[-1:]]
     others += [event for event in state.put_off if event.judge == judge]
     return last if all(event.seq < last.seq for event in others) else None
@@ -282,6 +288,7 @@ def page_desk(
     InputError
         If grades are named that the campaign does not have, or known controls are given for comparisons.
     """
+    # the digest of the log's first event, which judges never see, makes the positions of controls unpredictable
     controls = None if controls is None else replace(controls, secret=store.digest_at(name, 1) or "")
     if not store.campaign(name).judging.is_whole:
         return JudgesDesk(store, name, controls, names)
@@ -294,5 +301,5 @@ def page_desk(
 
 
 def _item(query_id: str, query: str, document: Mapping[str, str]) -> ItemView:
-    """Build the view of a document of a query."""
+    """Build the view of a document (its id and texts by name) with its query's id and text."""
     return ItemView.of(query_id, document["doc_id"], ItemTexts(query_text=query, text=document))

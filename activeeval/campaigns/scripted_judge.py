@@ -84,11 +84,9 @@ def judge_all(
     unjudged: str = "error",
     machine: str = "",
 ) -> Iterator[AcceptedAnswer]:
-    """Claim and submit until nothing is left or ``limit`` items are judged; yield each acknowledged answer.
+    """Claim and submit until nothing is left or ``limit`` items are judged; yield each answer once it is stored.
 
-    In top-k judging the answers are comparisons: a tie if two grades are equal.
-
-    An answer is given once it is stored.
+    In top-k judging the answers are comparisons of two documents: a tie if their grades are equal.
 
     Parameters
     ----------
@@ -110,10 +108,10 @@ def judge_all(
     item = desk.claim(judge) if limit is None or limit > 0 else None
     n_done = 0
     while item is not None:
-        docs = desk.documents(item)
+        docs = desk.documents(item)  # ids of the one document, or of the two to compare
         grades = [truth.get((item.query_id, doc), -1) for doc in docs]
         if min(grades) < 0 and unjudged == "error":
-            # all documents of a query that is compared, else the single item
+            # all documents that may be asked for: members of a query that is judged as a whole, else the single item
             pairs = [(u.query_id, doc) for u in store.units(name) for p in u.places for doc in p.members or [p.doc_id]]
             n_missing = sum(truth.get(pair, -1) < 0 for pair in pairs)
             first = f"document {docs[grades.index(min(grades))]!r} of query {item.query_id!r}"

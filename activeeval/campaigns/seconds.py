@@ -152,12 +152,13 @@ def fitted(units: Iterable[UnitRow], events: Iterable[Event], prior: CostModel |
     rows, seconds = _observations(units, events)
     if not seconds.size:
         raise InputError("no judgment has a time: pass the judges' times with the answers (active_ms)")
-    if (usual := float(np.median(seconds))) > 0:
+    if (usual := float(np.median(seconds))) > 0:  # longer times: the judge left without stopping the clock
         seconds = np.minimum(seconds, LONGEST * usual)
     prior = prior or CostModel(item=float(seconds.mean()))
     before = np.array([prior.item, prior.length, prior.grade, prior.query])
     lengths = rows[:, 1]
     differs = float(lengths.std()) > LEAST_SPREAD * float(lengths.mean())
+    # coefficients to fit: grade and first item of a query only if they vary
     free = np.array([True, differs, *(bool(np.ptp(rows[:, k]) > 0) for k in (2, 3))])
     while True:
         solution, errors = _solved(rows, seconds, before, free)
@@ -206,7 +207,7 @@ def clocked(store: Store, name: str, documents: str | None = None) -> MeasuredCo
 
 
 def is_timed(events: Iterable[Event]) -> bool:
-    """Check whether any judgment in a log was timed."""
+    """Check whether any grade in a log was timed (corrections of earlier answers do not count)."""
     return bool(_observations((), events)[1].size)
 
 
@@ -244,9 +245,9 @@ def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool
 
 
 def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Floats, Floats]:
-    """Collect the regressors of each timed judgment, shape (n, 4), and its active seconds, shape (n,).
+    """Collect the regressors of each timed grade, shape (n, 4), and its active seconds, shape (n,).
 
-    The regressors are 1, length of the document in thousand characters, grade, and 1 for the judge's first item of the
+    Corrections of earlier answers are left out. The regressors are 1, length of the document in thousand characters, grade, and 1 for the judge's first item of the
     query (else 0).
     """
     letters = _letters(units)

@@ -103,14 +103,14 @@ def create(
     check_free(checked_name(name), db)
     with worded():
         rules = rules_for(options["measures"], lease_s=max(1, math.ceil(lease * _MINUTES)), **rule_options)
-    text_files: dict[str, TextFile] = {}
+    text_files: dict[str, TextFile] = {}  # tables of texts of the campaigns whose judgments are known; the first wins
     for other in dict.fromkeys(judged_from):
         labels, texts = _labels(other, db)
         options["judged"], text_files = (*options["judged"], labels), {**texts, **text_files}
     choices, request = sampling_options.requested(options, queries)
     with worded():
         draws = _drawing(name, db, create=True, documents=documents, queries=queries, kept=text_files)
-        sample, row = draws.new(choices, request, rules)
+        sample, row = draws.new(choices, request, rules)  # row: the summary to print
     say(f"seed {row.seed}: campaign {name} is in {row.db}, {counted(row.as_of, 'event')}")
     if rules.judges_per_item > 1:
         third = ", a third where they differ" if rules.adjudicate else ""
@@ -125,6 +125,8 @@ def _further_round(name: str, db: str | None, form: str, options: dict[str, Any]
 
     Parameters
     ----------
+    name, db : str
+        The campaign, and its store (a file or a URL; None for the default one).
     form : str
         Output format, as "text" or "jsonl".
     options : dict
@@ -145,6 +147,7 @@ def _further_round(name: str, db: str | None, form: str, options: dict[str, Any]
         options["measures"] = ()
     choices, request = sampling_options.requested(options, texts["queries"])
     with worded():
+        # measured judging times are the costs of items and queries, unless costs are typed
         by_clock = typed not in (source("cost"), source("overhead"))
         _, row = _drawing(name, db, **texts).further_round(choices, request, by_clock=by_clock)
     say(f"seed {row.seed}: a further round of campaign {name}, as of event {row.as_of}")
@@ -157,6 +160,8 @@ def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -
 
     Parameters
     ----------
+    name, db : str
+        The campaign, and its store (a file or a URL; None for the default one).
     create : bool
         True if the store may be created.
     texts
@@ -169,7 +174,10 @@ def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -
 
 
 def _say_next(name: str, db: str | None) -> None:
-    """Print the next step of a campaign: the command that continues judging, or that all is judged."""
+    """Print the next step of a campaign: the command that continues judging, or that all is judged.
+
+    ``db`` is the campaign's store: a file or a URL, None for the default one.
+    """
     from activeeval.campaigns.commands.next_step import next_command
     from activeeval.campaigns.report.judges_content import Step
     from activeeval.campaigns.report.next_steps import next_sentence
@@ -177,7 +185,7 @@ def _say_next(name: str, db: str | None) -> None:
     with opened(name, db) as store:
         campaign = store.campaign(name)
         has_free = bool(store.waiting(name)["free"])
-    by_query = campaign.judging.is_whole
+    by_query = campaign.judging.is_whole  # top-k judging: the documents of a query are compared, without sheets
     step = Step(kind="judge" if has_free else "done")
     command = next_command(step, name, db, judges_per_item=campaign.judges_per_item, by_query=by_query)
     say(next_sentence(step, command))

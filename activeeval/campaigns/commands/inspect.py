@@ -52,7 +52,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, pric
         progress = status_of(state, store)
         price = None if price is None else price.timed(seconds_an_item(store, name))
     estimates, problem = None, ""
-    try:
+    try:  # state.block: number of complete blocks (parts of the sample), without which no estimate is possible
         estimates = estimates_of(state, confidence=confidence) if state.block else None
     except ActiveEvalError as refusal:  # the progress is known even without estimates
         problem = complaint(refusal, click.get_current_context().command)
@@ -82,8 +82,11 @@ def _show_status(state: CampaignState, current: Status, estimates: Estimates | N
 
     Parameters
     ----------
+    state : CampaignState
+        The campaign as of an event.
     current : Status
-        Progress of the campaign.
+        Its progress: counts of items (waiting, deferred, impossible to judge), of late answers, and of answers that are
+        in judges' hands or may be claimed (``free``).
     estimates : Estimates or None
         None if no estimate is possible yet.
     db : str or None
@@ -100,6 +103,7 @@ def _show_status(state: CampaignState, current: Status, estimates: Estimates | N
     from activeeval.sampling.estimate import beyond
 
     progress, answers = current.progress, estimates.answers if estimates else []
+    # goal: note on whether the requested half-width is reached; findings: values with their intervals
     goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
     counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": current.in_hand}
     about = [reached_sentence(current.reached), aside_sentence(**counts)]
@@ -135,7 +139,10 @@ def controls_of(state: CampaignState) -> list[str]:
 
 
 def _command(step: Step, state: CampaignState, db: str | None) -> str:
-    """Build the shell command that carries out a step; empty if none exists. ``db`` is the --db option."""
+    """Build the shell command that carries out a campaign's next step; empty if none exists.
+
+    ``db`` is the campaign's store: a file or a URL, None for the default one.
+    """
     from activeeval.campaigns.commands.next_step import next_command
     from activeeval.campaigns.status import reached_of
 
@@ -182,12 +189,13 @@ def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, f
     batch = f"`{_command(Step(kind='judge'), state, db)}` writes the next batch to judge."
     state = state.in_strict_order() if strict_order else state
     tell("estimating")
+    # the estimate uses units (items judged together) up to this level: their position in the judging order
     where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"
     columns: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
     columns |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
-    grow = campaign_command(name, db, "top-up")
     estimates = estimates_of(state, **asked)
-    grow = f"{grow} --budget {{budget}}"
+    # {budget} is filled in if more labels are needed to decide
+    grow = f"{campaign_command(name, db, 'top-up')} --budget {{budget}}"
     show_estimates(estimates, form, f"as of event {state.as_of}, {where}", columns, NextSteps(grow, batch))
 
 

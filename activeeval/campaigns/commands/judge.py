@@ -254,7 +254,7 @@ def import_(
     \b
     activeeval campaign import week1 batch1.csv --judge ann
     """
-    leave_small_to_python(*files)
+    leave_small_to_python(*files)  # compiling the readers takes longer than small files do
     from activeeval.campaigns.import_judgments import take_files
     from activeeval.report.cautions import marked
 

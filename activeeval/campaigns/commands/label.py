@@ -58,8 +58,9 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
         check_out(preferences, (".jsonl",))
     check_apart(log, sheet, out, preferences)
     with labelling(sheet, k, log) as work:
-        before = work.compared
+        before = work.compared  # the results when the log was opened
         for path in filter(None, (out, preferences)):
+            # a file that holds nothing beyond the log may be overwritten
             check_new(path, (), force=force or says_no_more(path, before))
         if before.n_comparisons:
             say(
@@ -75,7 +76,11 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
 
 
 def summed_up(compared: ComparisonOutcome) -> str:
-    """Summarize a judge's progress in a line: completed queries, comparisons, and ties if there are any."""
+    """Summarize a judge's progress in a line: completed queries, comparisons, and ties if there are any.
+
+    Tied documents share a rank, except for the ``n_overruled`` ties whose documents other answers put in different
+    ranks.
+    """
     done = (
         f"{compared.n_settled} of {counted(compared.n_queries, 'query')} settled by "
         f"{counted(compared.n_comparisons, 'comparison')}"
@@ -166,7 +171,7 @@ def _show_query(question: DocumentPair, n_queries: int) -> None:
 
     ``question`` is the first pair of the query, ``n_queries`` the number of queries of the campaign.
     """
-    claimed, left = question.claimed, question.remaining
+    claimed, left = question.claimed, question.remaining  # left: 90 % interval of the comparisons still needed
     place = f"query {claimed.unit} of {n_queries}, {counted(question.n_documents, 'document')}"
     click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
     click.echo(_cut(claimed.query_text, "  "), err=True)

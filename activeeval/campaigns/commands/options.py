@@ -49,7 +49,7 @@ DURATION = _Duration()
 
 
 def lasting(seconds: int) -> str:
-    """Format a duration in words.
+    """Format a duration in seconds as days, hours or minutes: the largest of these that it reaches.
 
     Examples
     --------

@@ -64,7 +64,7 @@ def report(
     tell("reading the log")
     with opened(name, db) as store:
         summed = summary(store, name, as_of, scope=scope, confidence=confidence, graders=graders)
-        by_query = store.campaign(name).judging.is_whole
+        by_query = store.campaign(name).judging.is_whole  # top-k judging, which has no sheets
         costs = None if price is None else _costs(store, name, as_of, price)
     judges = [work.judge for work in summed.cost.judges]
     options: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}

@@ -17,7 +17,7 @@ _WIDTH = 160
 
 
 def gist(summary: CampaignReport) -> str:
-    """Summarize the section in a few words."""
+    """Summarize the section on graders (LLMs or other models) in a few words: their number."""
     return f"{counted(len(summary.audit), 'grader')}: estimates from each alone, and their bias"
 
 

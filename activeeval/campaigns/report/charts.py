@@ -47,6 +47,7 @@ def reading_chart(name: str, readings: Sequence[CampaignReading], answer: int, u
         finite_readings = [row for row in readings if math.isfinite(row.answers[answer].value)]
         points = [(row.spent, row.answers[answer]) for row in finite_readings]
         wide = [(row.spent, row.every_look[answer]) for row in finite_readings if row.every_look]
+        # dashed grey: group-sequential intervals; blue: t intervals; only finite ones
         if wide := [(x, bounds) for x, bounds in wide if math.isfinite(bounds.high - bounds.low)]:
             ends = ([bounds.low for _, bounds in wide], [bounds.high for _, bounds in wide])
             axis.vlines([x for x, _ in wide], *ends, color=_GREY, lw=1, ls=(0, (2, 2)), label="holds at every look")
@@ -63,10 +64,10 @@ def reading_chart(name: str, readings: Sequence[CampaignReading], answer: int, u
 
 
 def _focus(axis: Any, bounded: Sequence[tuple[float, float, float]]) -> None:
-    """Scale the value axis to the t intervals and cut longer lines.
+    """Scale the value axis to the t intervals and cut longer lines; draw a line at 0 if it is in range.
 
     A group-sequential interval may be many times longer at first. ``bounded`` has (cost, low, high) for each finite t
-    interval.
+    interval; without any, the axis keeps its scale.
     """
     if not bounded:
         return
@@ -80,7 +81,8 @@ def _focus(axis: Any, bounded: Sequence[tuple[float, float, float]]) -> None:
 def calibration_chart(name: str, bins: Sequence[CalibrationBin]) -> str:
     """Draw given grades, ± 2 standard errors, against the grade model's expected grades; return the chart as SVG.
 
-    ``name`` is the id of the chart within its page, ``bins`` the groups of items with similar expected grades.
+    ``name`` is the id of the chart within its page, ``bins`` the groups of items with similar expected grades. Bins
+    without a standard error are drawn as open circles.
     """
     with styled(_LOOK):
         figure, axis = _figure()

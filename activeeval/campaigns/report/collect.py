@@ -115,8 +115,11 @@ def summary(
 
 
 def _head(state: CampaignState) -> ProgressHeader:
-    """Build the head of the report: the campaign's progress, dates and settings."""
-    goal = reached(state)
+    """Build the head of the report: the campaign's progress, dates and settings.
+
+    Estimates use the rounds (samples of the campaign) in ``state.read``, up to the last complete block of each.
+    """
+    goal = reached(state)  # note on whether the requested half-width is reached
     return ProgressHeader(
         **asdict(progress_of(state)),
         date=date_of(state.log[-1].at),
@@ -211,7 +214,7 @@ def _design(state: CampaignState, readings: Sequence[CampaignReading]) -> Design
         versions=[Version(version=v.version, sample=v.digest, as_of=v.seq, reason=v.reason) for v in versions],
         queries=design.pool.n_queries,
         items=design.pool.n_items,
-        open_items=int((design.order.place_rates > 0).sum()),
+        open_items=int((design.order.place_rates > 0).sum()),  # items that may be drawn have a positive rate
         known=_known(state.rounds[0]),
         rounds=[_round(sample) for sample in state.rounds],
         blocks=_blocks(state, readings),
@@ -250,6 +253,7 @@ def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[B
 
     ``readings`` are the estimates over time, which show when blocks were complete.
     """
+    # ends: number of the event that completed each block
     spent, ends, rows = spent_by_block(state), _complete_at(state, readings), list[BlockProgress]()
     units: dict[int, list[Unit]] = {}
     for _, block, unit in units_by_block(state):
@@ -285,7 +289,7 @@ def _complete_at(state: CampaignState, readings: Sequence[CampaignReading]) -> d
     With adaptive depth (labels decide what comes next) that event is known only from the readings (estimates over
     time).
     """
-    if all(sample.campaign.paths is None for sample in state.rounds):
+    if all(sample.campaign.paths is None for sample in state.rounds):  # no adaptive depth
         return state.state.complete_at
     ends: dict[int, int] = {}
     for moment in readings:

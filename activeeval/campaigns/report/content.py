@@ -143,8 +143,8 @@ class CampaignReading:
     def ends(self, question: int) -> dict[str, float | None]:
         """Tabulate a question's estimate and its intervals; None for infinite or unknown values.
 
-        ``question`` is its index. Intervals with ``every_look`` are group-sequential: valid at the end of every block
-        (part of the sample).
+        ``question`` is its index. ``low`` and ``high`` are the t interval, valid for one analysis; those with
+        ``every_look`` are group-sequential: valid at the end of every block (part of the sample).
         """
         answer, always = self.answers[question], self.every_look[question] if self.every_look else None
         return {
@@ -161,7 +161,10 @@ class CampaignReading:
         return fields | {"answers": [self.ends(k) for k in range(len(self.answers))]}
 
     def says_the_same(self, other: CampaignReading) -> bool:
-        """Check whether another reading (estimates as of another event) has the same values and intervals."""
+        """Check whether another reading (estimates as of another event) has the same values and t intervals.
+
+        Lower ends suffice: if these are equal, so are the upper ones.
+        """
         own_row, theirs = self.row()["answers"], other.row()["answers"]
         return [(row["value"], row["low"]) for row in own_row] == [(row["value"], row["low"]) for row in theirs]
 

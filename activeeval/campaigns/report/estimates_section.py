@@ -43,7 +43,7 @@ def now(summary: CampaignReport) -> list[Block]:
     if not any(estimate.question == "difference" for estimate in estimates):
         header, rows = header[:-1], [row[:-1] for row in rows]
     head = summary.head
-    last = head.block_read
+    last = head.block_read  # the last complete block (part of the sample)
     read = f"Read from {'block 1' if last == 1 else f'blocks 1 to {last}'} of {head.blocks}."
     blocks: list[Block] = [Table(header, rows), *_at_once(estimates, confidence)]
     blocks += [Paragraph(" ".join((read, *summary.footnotes)))]

@@ -21,7 +21,7 @@ _KINDS = {"deferred": "put off", "cannot": "cannot be judged"}
 
 
 def gist_of_cost(summary: CampaignReport) -> str:
-    """Summarize the cost in a few words."""
+    """Summarize the cost in a few words: spent and planned cost, number of judges, measured hours."""
     head, n = summary.head, len(summary.cost.judges)
     hours = "" if head.hours is None else f", {head.hours:.1f} hours measured"
     return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit} spent, by {counted(n, 'judge')}{hours}"
@@ -86,7 +86,7 @@ def _model(costs: Cost) -> list[Block]:
 
 
 def gist_of_agreement(summary: CampaignReport) -> str:
-    """Summarize the agreement of judges in a few words."""
+    """Summarize the agreement of judges in a few words: Krippendorff's alpha, and the items with equal grades."""
     figures = summary.agreement
     if not isinstance(figures, SharedAgreement):
         return "no item was graded by two judges"
@@ -95,7 +95,10 @@ def gist_of_agreement(summary: CampaignReport) -> str:
 
 
 def agreement(summary: CampaignReport) -> list[Block]:
-    """Build the section on the agreement of judges."""
+    """Build the section on the agreement of judges; empty without grades.
+
+    It has the counts of grades by judge; if several judges graded an item, also coefficients and confusion matrices.
+    """
     figures, blocks = summary.agreement, list[Block]()
     if not figures.histogram:
         return []
@@ -136,7 +139,7 @@ def _kappa(pair: JudgePair) -> list[str]:
 
 
 def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
-    """Build the confusion matrix of two judges."""
+    """Build the confusion matrix of two judges: rows are the first judge's grades, columns the second's."""
     rows = [[f"grade {grade}", *map(count, line)] for grade, line in zip(grades, pair.table, strict=True)]
     return Table(["", *map(str, grades)], rows)
 

@@ -51,7 +51,7 @@ def _lists(query: LosingQuery, label: str, system: str, versus: str) -> Table:
     system, versus : str
         Names of the runs; the list of ``versus`` comes first.
     """
-    old, new = names_of(system, versus)
+    old, new = names_of(system, versus)  # headings of the columns
     rows = [
         [str(rank), *_item(item_before), *_item(item_now)]
         for rank, (item_before, item_now) in enumerate(zip_longest(query.versus_items, query.items), 1)

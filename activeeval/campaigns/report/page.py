@@ -78,6 +78,7 @@ def blocks_of(summary: CampaignReport, command: str = "") -> list[Block]:
 
     ``command`` is the command of the next step; empty if unknown.
     """
+    # _SECTIONS: title, function that summarizes a section in a few words, function that builds its blocks
     sections = [(title, gist, blocks(summary)) for title, gist, blocks in _SECTIONS]
     folded = [Section(title, gist(summary), blocks) for title, gist, blocks in sections if blocks]
     return [*_first_screen(summary, command), *folded]
@@ -122,13 +123,14 @@ def _cautions(summary: CampaignReport) -> list[Block]:
     block (part of the sample) are left out once it is complete.
     """
     named = [(name_of(estimate), estimate.cautions) for estimate in summary.estimates]
-    is_early = summary.head.block <= 1
+    is_early = summary.head.block <= 1  # at most one block is complete
     design = [caution for caution in summary.design.cautions if is_early or caution.code != _OF_FIRST_BLOCK]
     lines = [*worded_lines(named), *worded_lines([("", design)])]
     # a judge who skips relevant items biases the estimate, which the estimate's own warnings cannot detect
     lines += [f"warning: {people.warning(row)}" for row in summary.skipped.judges if row.is_named]
     of_all = [*(caution for _, cautions in named for caution in cautions), *design]
     machines = [caution.text for caution in of_all if caution.code == MACHINE_IS_TRUTH]
+    # False sorts before True
     lines.sort(key=lambda line: (not any(text in line for text in machines), not line.startswith("severe warning")))
     paragraphs: list[Block] = [Paragraph(line, is_warning=True) for line in lines[:_MOST_CAUTIONS]]
     rest = len(lines) - _MOST_CAUTIONS
