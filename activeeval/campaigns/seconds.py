@@ -247,8 +247,8 @@ def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool
 def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Floats, Floats]:
     """Collect the regressors of each timed grade, shape (n, 4), and its active seconds, shape (n,).
 
-    Corrections of earlier answers are left out. The regressors are 1, length of the document in thousand characters, grade, and 1 for the judge's first item of the
-    query (else 0).
+    Corrections of earlier answers are left out. The regressors are 1, length of the document in thousand characters,
+    grade, and 1 for the judge's first item of the query (else 0).
     """
     letters = _letters(units)
     met: set[tuple[str, str]] = set()  # (judge, query) pairs so far

@@ -84,8 +84,8 @@ class CampaignState:
     def follow(self, events: Sequence[Event]) -> Self:
         """Apply the events that follow those so far; return self. Raises StateError if nothing has been drawn yet."""
         self.log.extend(events)
-        places = self.state.apply_all(events)
-        drawn = [row for row in self.versions if row.seq < self.as_of]
+        places = self.state.apply_all(events)  # (unit, document) of changed judgments
+        drawn = [row for row in self.versions if row.seq < self.as_of]  # row.seq: last event before it was stored
         if not drawn:
             raise StateError(f"campaign {self.campaign.name}: nothing had been drawn as of event {self.as_of}")
         if [row.version for row in drawn] != self._versions:
@@ -97,6 +97,7 @@ class CampaignState:
     def _draw(self, drawn: Sequence[SampleRow]) -> None:
         """Rebuild all rounds (samples of the campaign) from the stored versions that exist as of the last event."""
         self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
+        # the last version of each round; a log of comparisons, without a sample, has no digest
         last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
         for row in last:
             self._add_round(row)
@@ -114,7 +115,10 @@ class CampaignState:
         self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
 
     def _judged(self, sample: DrawnSample, design: Design) -> DrawnSample:
-        """Copy the last round's sample (a round has one sample) with a design and the judgments so far."""
+        """Copy the last round's sample (a round has one sample) with a design and the judgments so far.
+
+        `_n_before` has the number of units in the rounds before each round, which the log's unit numbers include.
+        """
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
         ways = sample.campaign.ways  # its settings of adaptive depth
@@ -124,7 +128,7 @@ class CampaignState:
 
     def _settle(self, places: set[Place]) -> None:
         """Apply changed judgments of places (documents); rebuild all rounds (samples) if an earlier one changes."""
-        # a place is a unit's number (counted through all rounds) and a document
+        # a place is a unit's number (counted through all rounds) and a document; its round is that of the unit
         of_round: dict[int, list[Place]] = {}
         for place in places:
             of_round.setdefault(int(np.searchsorted(self._n_before, place[0], side="left")) - 1, []).append(place)
@@ -217,7 +221,10 @@ class CampaignState:
 
     @property
     def read(self) -> list[DrawnSample]:
-        """Samples used in estimates: all that are completely judged, or else the first as far as it is judged."""
+        """Samples used in estimates: all that are completely judged, or else the first as far as it is judged.
+
+        They carry the numbers of judgments by graders (LLMs or other models), about which estimates warn.
+        """
         used, by_file = self.closed or self.rounds[:1], self.state.machine_judgments
         return [sample.judged_by_machines(by_file) for sample in used] if by_file else used
 
@@ -247,10 +254,7 @@ class CampaignState:
     def in_strict_order(self) -> CampaignState:
         """Return a copy that uses the sample up to the first waiting item instead of complete blocks (parts).
 
-        Raises
-        ------
-        InputError
-            If the campaign does not give items out strictly in order, or has several rounds (samples).
+        Raises InputError if the campaign does not give items out strictly in order, or has several rounds (samples).
         """
         name = f"campaign {self.campaign.name}"
         if not self.campaign.strict_order:
@@ -329,16 +333,10 @@ def answered(
 
     ``scope`` is "pool" (the pool's queries) or "population" (all queries that these are a sample of), ``kind`` is "t"
     or "group-sequential" (valid at the end of each block). By default measures, questions and contrasts (pairs of
-    systems, "all" or "first") are the campaign's own.
-
-    Raises
-    ------
-    StateError
-        If no block is complete.
-    InputError
-        If the sample does not support a question, or another interval than t is requested for several rounds.
+    systems, "all" or "first") are the campaign's own. Raises StateError if no block is complete, InputError if the
+    sample does not support a question, or another interval than t is requested for several rounds (samples).
     """
-    used = state.read
+    used = state.read  # one sample, or all completely judged rounds, which are then estimated together
     if len(used) > 1:
         if kind != "t":
             raise InputError("several rounds are read with t intervals")
@@ -361,6 +359,7 @@ def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
     Raises InputError if it has other questions or another pool, and StateError if an item that it treats as known no
     longer has a grade.
     """
+    # the questions and measures of the first round and of this one
     goals = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
     if goals[0] != goals[1]:
         raise InputError("a further round must have the campaign's own questions and measures")

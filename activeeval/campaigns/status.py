@@ -140,6 +140,7 @@ def last_change(state: State, events: Sequence[Event]) -> int:
 def status_as_of(state: CampaignState, seq: int) -> Status:
     """Compute a campaign's progress as of event ``seq``, with the needed judgments free and in hand then."""
     past = state.before().follow(state.log[:seq])
+    # each needed judgment is free, leased (claimed), checked_out (on a sheet) or done
     states = Counter(assignment.state for assignment in past.state.assigned)
     return _status(past, states["free"], states["leased"] + states["checked_out"])
 
@@ -168,7 +169,7 @@ def reached_of(state: CampaignState) -> JudgingProgress:
         noun="judgment" if is_each_once else "item",
         block=state.block,
         blocks=state.n_blocks,
-        missing=waiting_by_block(state).get(state.block + 1, 0),
+        missing=waiting_by_block(state).get(state.block + 1, 0),  # of the block after the complete ones
         batch=state.batch,
         goes_on=state.goes_on or state.progress.waiting > 0,
         judges=[name for name, _ in sorted(judges.items(), key=lambda row: (-row[1], row[0]))],
@@ -176,11 +177,11 @@ def reached_of(state: CampaignState) -> JudgingProgress:
 
 
 def progress_of(state: CampaignState) -> CampaignProgress:
-    """Compute a campaign's progress as of its last applied event."""
+    """Compute a campaign's progress as of its last applied event: budget, cost spent, items judged and waiting."""
     campaigns = [sample.campaign for sample in state.rounds]
-    costs = [unit.cost for unit in state.units]
+    costs = [unit.cost for unit in state.units]  # in mean items
     spent = sum(spent_by_block(state).values())
-    clock, progress = state.state.active_ms, state.progress
+    clock, progress = state.state.active_ms, state.progress  # clock: milliseconds of each timed answer
     return CampaignProgress(
         campaign=state.campaign.name,
         as_of=state.as_of,
@@ -283,6 +284,7 @@ def step_of(state: CampaignState, answers: Sequence[SampleAnswer], free: int | N
         return Step(kind="stop")
     if state.progress.waiting or state.goes_on:
         return Step(kind="judge" if state.goes_on or free != 0 else "wait")
+    # what would decide each undecided question: a budget, and `can_grow`: whether this sample can be extended by it
     needed = [answer.needed for answer in answers if answer.needed is not None and answer.needed.budget]
     if not needed:
         return Step(kind="done")

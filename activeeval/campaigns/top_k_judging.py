@@ -67,7 +67,7 @@ class DocumentPair:
     @property
     def remaining(self) -> RemainingComparisons:
         """Number of comparisons that the query still needs, as 5 % and 95 % quantiles of 50 simulated judges."""
-        return self.labelling.remaining(0, 50)
+        return self.labelling.remaining(rng=0, n_samples=50)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class Comparing:
 
     @property
     def n_queries(self) -> int:
-        """Number of queries of the campaign."""
+        """Number of queries of the campaign: one assignment each, which is free, leased or done."""
         return sum(self._store.waiting(self._name).values())
 
     def ask(self) -> DocumentPair | None:
@@ -161,6 +161,7 @@ class Comparing:
             if settled is None:
                 return None
             self._question = None
+            # the completed query becomes the judge's current one, with its comparisons
             token = self._store.reopen(self._name, settled, self._judge).token
         else:
             token = question.claimed.token
@@ -211,11 +212,12 @@ def claim_comparison(store: Store, name: str, judge: str, k: int) -> DocumentPai
     """
     while (item := store.claim(name, judge)) is not None:
         labelling, docs = _labelling(store.events(name, unit=item.unit), judge_name(judge), k)
-        pair = labelling.ask()
+        pair = labelling.ask()  # indices of two documents; None if nothing is left to compare
         if pair is not None:
             by_id = {document["doc_id"]: document for document in item.text["documents"]}
             both = [by_id[doc] for doc in sided(item.query_id, docs[pair[0]], docs[pair[1]])]
             return DocumentPair(replace(item, text={"documents": both}), labelling)
+        # nothing to compare, as in a query of one document: complete it, and claim the next
         store.submit(name, item.token, JudgeAnswer(kind="judged", body=truth_of(labelling, docs).parts))
     return None
 
@@ -265,7 +267,7 @@ def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
     state = State.of(events)
     standing = [event for event in state.standing if event.judge == judge]
     truths = {event.query_id: Truth.from_parts(event.body) for event in standing if event.body}
-    by_unit: dict[int | None, list[Event]] = {}
+    by_unit: dict[int | None, list[Event]] = {}  # a unit is a query, which is judged as a whole
     for event in events:
         by_unit.setdefault(event.unit, []).append(event)
     units = [unit for unit, who in sorted(state.preferences) if who == judge]

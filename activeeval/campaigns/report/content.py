@@ -161,10 +161,7 @@ class CampaignReading:
         return fields | {"answers": [self.ends(k) for k in range(len(self.answers))]}
 
     def says_the_same(self, other: CampaignReading) -> bool:
-        """Check whether another reading (estimates as of another event) has the same values and t intervals.
-
-        Lower ends suffice: if these are equal, so are the upper ones.
-        """
+        """Check whether another reading (estimates as of another event) has the same values and lower ends."""
         own_row, theirs = self.row()["answers"], other.row()["answers"]
         return [(row["value"], row["low"]) for row in own_row] == [(row["value"], row["low"]) for row in theirs]
 

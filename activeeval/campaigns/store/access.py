@@ -113,11 +113,10 @@ class Access:
         self._read, self._write, self._now = read, write, now
 
     def issue(self, kind: str, role: str, person: str, scope: str = "all") -> str:
-        """Create an invite, session or token for a person; return its secret.
+        """Create an invite, session or token (``kind``) for a person; return its secret.
 
-        A token of scope "status" only reads the status.
-
-        Raises InputError if kind, role or scope is unknown, or the name is not valid.
+        A token of scope "status" only reads the status. Raises InputError if kind, role or scope is unknown, or the
+        name is not valid.
         """
         if kind not in _SECRET or role not in ROLES:
             raise InputError(f"expected one of {', '.join(_SECRET)} for a judge or a lead, got {kind!r} for {role!r}")
@@ -127,20 +126,14 @@ class Access:
         return self._write(lambda connection, campaign_id, _: self._add(connection, campaign_id, kind, owner))
 
     def come_in(self, invite: str, instead_of: str | None = None) -> tuple[str, Person] | None:
-        """Exchange an invite for a session, once; None if it is unknown, used, revoked or expired.
+        """Exchange an invite (a secret) for a session, once; return the session's secret and the invited person.
 
-        Parameters
-        ----------
-        instead_of : str, optional
-            Secret of the browser's previous session, which ends.
-
-        Returns
-        -------
-        (str, Person) or None
-            The secret of the new session and the invited person.
+        ``instead_of`` is the secret of the browser's previous session, which ends. Return None if the invite is
+        unknown, used, revoked or expired.
         """
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> tuple[str, Person] | None:
+            """End the invite and begin the session; None if the invite is not valid."""
             now = self._now(connection)
             used = update(credential).where(*_good("invite", campaign_id, invite, now)).values(ended_at=now)
             row = connection.execute(used.returning(credential.c.person, credential.c.role)).first()
@@ -159,17 +152,16 @@ class Access:
 
     def end_sign_in(self, secret: str) -> bool:
         """Consume the secret of a started sign-in; return True if it was valid."""
-
-        def work(connection: Connection, campaign_id: int, _: CampaignRow) -> bool:
-            return sign_ins.end(connection, campaign_id, secret, self._now(connection))
-
-        return self._write(work)
+        return self._write(
+            lambda connection, campaign_id, _: sign_ins.end(connection, campaign_id, secret, self._now(connection))
+        )
 
     def let_in(self, person: str) -> None:
         """Allow the judge of this name to sign in through another site, until the membership is revoked."""
         member = Person(checked_judge(person), "judge")
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
+            """Add the membership unless the judge has a valid one."""
             if not self._is_member(connection, campaign_id, member.name):
                 self._add(connection, campaign_id, "member", member)
 
@@ -187,6 +179,7 @@ class Access:
         """
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> str | None:
+            """Begin the session; None if a membership is required and missing."""
             if of_member and not self._is_member(connection, campaign_id, person.name):
                 return None
             return self._begin(connection, campaign_id, person, instead_of)
@@ -198,6 +191,7 @@ class Access:
         lead = Person(checked_judge(person), "lead")
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> str:
+            """End the lead's passwords and sessions, store the hash, and return the secret of a new session."""
             now = self._now(connection)
             is_old = credential.c.kind.in_(("password", "session")) & credential.c.ended_at.is_(None)
             _end(connection, now, credential.c.campaign_id == campaign_id, credential.c.person == lead.name, is_old)
@@ -218,6 +212,7 @@ class Access:
         name = judge_name(person)
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> PasswordTry:
+            """Count the attempt as failed unless it must wait, and read the stored hash."""
             wait_s = password_attempts.take(connection, campaign_id, self._now(connection), name, address)
             return PasswordTry(wait_s=wait_s, hash=_password(connection, campaign_id, name))
 
@@ -226,23 +221,16 @@ class Access:
     def sign_in(
         self, person: str, address: str, password_hash: str, instead_of: str | None = None
     ) -> tuple[str, Person] | None:
-        """Create a session after a correct password; None if the password was revoked or changed meanwhile.
+        """Create a session after a correct password; return the session's secret and the lead.
 
-        Parameters
-        ----------
-        password_hash : str
-            Hash of the password that was correct.
-        instead_of : str, optional
-            Secret of the browser's previous session, which ends.
-
-        Returns
-        -------
-        (str, Person) or None
-            The secret of the new session and the lead.
+        ``address`` is the network address of the attempt, ``password_hash`` the hash of the password that was correct,
+        ``instead_of`` the secret of the browser's previous session, which ends. Return None if the password was revoked
+        or changed meanwhile.
         """
         lead = Person(judge_name(person), "lead")
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> tuple[str, Person] | None:
+            """Refund the attempt and begin the session, if the password is still the one that was checked."""
             now = self._now(connection)
             if _password(connection, campaign_id, lead.name) != password_hash:
                 return None
@@ -256,6 +244,7 @@ class Access:
         """Look up the person of a session, token or invite (``kind``) by its secret; None if it is not valid now."""
 
         def look(connection: Connection, campaign_id: int, _: CampaignRow) -> tuple[Person | None, bool]:
+            """Read the person, and True if the time of this request is to be stored."""
             now = self._now(connection)
             row = connection.execute(select(credential).where(*_good(kind, campaign_id, secret, now))).first()
             if row is None:
@@ -271,6 +260,7 @@ class Access:
         """Revoke the credential of this kind with this secret; no effect if it is not valid."""
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
+            """End the valid credential with this secret."""
             now = self._now(connection)
             _end(connection, now, *_good(kind, campaign_id, secret, now))
 
@@ -280,6 +270,7 @@ class Access:
         """Revoke a credential by its id in `rows`, and for a member also the sessions; no effect if it has ended."""
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
+            """End the credential with this id, and the open sessions of a member."""
             now = self._now(connection)
             is_open = (credential.c.campaign_id == campaign_id, credential.c.ended_at.is_(None))
             of_row = (*is_open, credential.c.id == row_id)
@@ -295,6 +286,7 @@ class Access:
         """List all credentials of the campaign, valid or ended, the newest first."""
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> list[CredentialRow]:
+            """Read the credentials without their secrets."""
             now = self._now(connection)
             chosen = select(credential).where(credential.c.campaign_id == campaign_id).order_by(credential.c.id.desc())
             return [_row(row, now) for row in connection.execute(chosen)]
@@ -332,6 +324,7 @@ class Access:
         """Store the current time as that of the credential's last request."""
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
+            """Set the time of the last request of the valid credential with this secret."""
             now = self._now(connection)
             connection.execute(update(credential).where(*_good(kind, campaign_id, secret, now)).values(seen_at=now))
 
@@ -339,7 +332,10 @@ class Access:
 
 
 def _good(kind: str, campaign_id: int, secret: str, now: int) -> tuple[Any, ...]:
-    """Build the conditions under which a secret is valid for a campaign at ``now`` (microseconds)."""
+    """Build the SQL conditions under which a secret is valid for a campaign at ``now`` (UTC microseconds).
+
+    ``kind`` is "invite", "session" or "token"; a session also expires without requests. The table has digests only.
+    """
     is_it = (credential.c.campaign_id == campaign_id, credential.c.kind == kind, credential.c.digest == hashed(secret))
     idle = (credential.c.seen_at > now - IDLE_S * MICROSECONDS,) if kind == "session" else ()
     return (*is_it, credential.c.ended_at.is_(None), credential.c.expires_at > now, *idle)

@@ -99,7 +99,10 @@ def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) 
 
 
 def _add(connection: Connection, campaign_id: int, unit: int, doc_id: str, k: int) -> None:
-    """Insert the assignment (needed judgment) number ``k`` of a document, unless it exists."""
+    """Insert the assignment (needed judgment) number ``k`` of a document of a unit, unless it exists.
+
+    Block and position are copied from the document's other assignments, of which there is at least one.
+    """
     at_place = (place.c.campaign_id == campaign_id, place.c.unit == unit, place.c.doc_id == doc_id)
     position = select(place.c.position).where(*at_place).scalar_subquery()
     columns = (assignment.c.block, assignment.c.position, assignment.c.k)

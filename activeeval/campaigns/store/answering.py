@@ -63,6 +63,7 @@ def check_judgment(
     canonical([dict(judgment.body), dict(judgment.settles)])  # raises InputError if not JSON
     if judgment.kind == "preferred" and not judgment.body:
         raise InputError("preferred needs the pair and the preference, got nothing")
+    # a body with other keys than remarks holds an order of documents in place of a grade
     if judgment.kind == "judged" and not set(judgment.body) - {OF_MACHINE, *BESIDE}:
         check_whole("grade", judgment.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
     elif judgment.grade is not None:
@@ -123,6 +124,7 @@ def submit(
     judgment = answer.judgment
     happened = [judgment_event(claimed, judgment, at, answer.key)]
     if judgment.settles:
+        # nothing is left to compare: the resulting order completes the query
         happened.append(judgment_event(claimed, JudgeAnswer(kind="judged", body=judgment.settles), at, None))
     # a comparison keeps its query reserved, a deferral frees the item, other answers complete it
     goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
@@ -179,7 +181,7 @@ def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
     """Check whether a stored event has the content of an answer; times and remarks are ignored."""
     body = stored.body
     stored_content = (stored.kind, stored.reason, dict(body))
-    if stored.kind == "late":
+    if stored.kind == "late":  # its body has the answer: kind ("said"), reason and body
         stored_content = (str(body.get("said")), str(body.get("reason")), dict(body.get("body", {})))
     kind, reason, item_body = stored_content
     content = (kind, reason, _of_item(item_body), stored.grade)
@@ -289,7 +291,10 @@ def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) ->
 
 
 def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
-    """Find the reason why an answer to a claim is late, from the events that followed the claim."""
+    """Find the reason why an answer to a claim is late, from the first event on the item after the claim.
+
+    The item was answered or deferred by this judge before, claimed again by this judge, or went to another judge.
+    """
     kinds = ("shown", "checked_out", "deferred", *ANSWERS)
     of_item = (event.c.unit == claimed.unit, event.c.doc_id == claimed.doc_id, event.c.k == claimed.k)
     after = events(connection, campaign_id, *of_item, event.c.seq > claimed.seq, event.c.kind.in_(kinds))

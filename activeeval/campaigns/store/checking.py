@@ -79,7 +79,10 @@ def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
 
 
 def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
-    """Check that rows refer to existing rows of other tables; yield a message for each that does not."""
+    """Check that rows of all campaigns refer to existing rows of other tables; yield a message for each that does not.
+
+    A place is a document of a unit (items judged together), an assignment one of the judgments that a place needs.
+    """
     place, unit, assignment = tables.place, tables.unit, tables.assignment
     in_unit = exists().where(tables.matches(place, unit, "campaign_id", ("unit", "number")))
     for row in connection.execute(select(place.c.unit, place.c.doc_id).where(~in_unit)):
@@ -117,7 +120,10 @@ def _nobody(event: Event) -> str | None:
 
 
 def _references(log: Sequence[Event]) -> Iterator[str]:
-    """Check that superseded events are earlier answers; yield a message for each that is not."""
+    """Check that superseded events are earlier answers; yield a message for each that is not.
+
+    An answer is ``judged`` or ``cannot``, or ``checked`` for a control (item that checks the judge).
+    """
     by_seq = {event.seq: event for event in log}
     for event in log:
         if event.supersedes is not None:
@@ -173,7 +179,7 @@ def _is_as_drawn(unit: UnitRow, event: Event, sample: SampleRow) -> bool:
 
 
 def _documents(campaign_id: int) -> Any:
-    """Select digest and content of the documents that a campaign uses."""
+    """Select digest and content (texts as JSON) of the documents that a campaign uses."""
     place, document = tables.place, tables.document
     used = select(place.c.document).where(place.c.campaign_id == campaign_id)
     return select(document.c.digest, document.c.content).where(document.c.digest.in_(used))

@@ -80,10 +80,7 @@ def claim(connection: Connection, request: Claim) -> ItemClaim | None:
 
 
 def hand_over(connection: Connection, request: Claim, chosen: int) -> ItemClaim:
-    """Give a judge a free assignment (needed judgment) by its id, and free the judge's current one.
-
-    Both must be locked.
-    """
+    """Give a judge a free assignment (needed judgment) by its id, and free the judge's current one; both are locked."""
     token = secrets.token_urlsafe(16)
     is_held = (
         assignment.c.campaign_id == request.campaign_id,
@@ -114,8 +111,8 @@ def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -
 def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
     """Lock the assignment (needed judgment of an item) that a judge holds, until the commit.
 
-    This lock must come before the lock of the log: the transaction that holds the log waits for no other lock. Imports
-    of files lock their assignments in the order of ids and must not hold this lock before.
+    It must come before the lock of the log, whose holder waits for no other lock. Imports of files lock their
+    assignments in the order of ids and must not hold this lock before.
     """
     connection.execute(_place_queries()["held"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
 
@@ -156,11 +153,9 @@ def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool =
 def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int | None:
     """Take a random item of the judge's current query, else of a query that no other judge has open.
 
-    Return its id or None.
-
-    The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
-    judge must not see. ``bound`` are the bind parameters of the statements, with the judge's query as ``in_query``.
-    ``prefix`` is "fresh " to skip items that the judge has deferred, else "".
+    Return the id of its assignment (needed judgment), or None. The item is chosen at random by the token, because the
+    order within a query depends on ranks, which the judge must not see. ``bound`` are the bind parameters of the
+    statements, with the judge's query as ``in_query``; ``prefix`` is "fresh " to skip items that the judge deferred.
     """
     taken: int | None = connection.execute(_taking(f"{prefix}query"), bound).scalar()
     if taken is None and (query := connection.execute(_free_query(prefix), bound).scalar()) is not None:
@@ -226,8 +221,8 @@ def _query_of(assignments: Any) -> Any:
 def _free_query(prefix: str) -> Select[Any]:
     """Build the statement for the first query of a block (part of the sample) that no judge has open.
 
-    It is "any" of `_place_queries`, in judging order, without queries that have a lease, here of ``other``, an alias of
-    the assignments. ``prefix`` is "fresh " to skip items that the judge has deferred, else "".
+    It is "any" of `_place_queries` (with its bind parameters), in judging order, without queries that have a lease,
+    here of ``other``, an alias of the assignments. ``prefix`` is "fresh " to skip items that the judge has deferred.
     """
     s, o = _CANDIDATE, _OTHER
     in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
@@ -237,7 +232,10 @@ def _free_query(prefix: str) -> Select[Any]:
 
 @cache
 def _lowest_block() -> Select[Any]:
-    """Select the lowest block (part of the sample) beyond :above in which judge :of_judge can take an item now."""
+    """Select the lowest block (part of the sample) beyond :above in which judge :of_judge can take an item.
+
+    Further bind parameters: of_campaign (an id), as_of (the time in UTC microseconds).
+    """
     s = _CANDIDATE
     chosen = select(s.c.block).where(_can_take(), s.c.block > bindparam("above"))
     return chosen.order_by(s.c.block, s.c.unit, s.c.position, s.c.k).limit(1)
@@ -282,6 +280,7 @@ def _can_take() -> ColumnElement[bool]:
     """Build the condition that the candidate is free and the judge has no other assignment of its document.
 
     An assignment is one of the judgments that a document needs; ``candidate`` and ``other`` are aliases of their table.
+    Bind parameters: of_campaign (an id), of_judge, as_of (the time in UTC microseconds).
     """
     s, o = _CANDIDATE, _OTHER
     has_judged = select(o.c.id).where(
@@ -293,7 +292,7 @@ def _can_take() -> ColumnElement[bool]:
 
 
 def _put_off() -> Select[Any]:
-    """Select the judge's ``deferred`` events (deferrals) of the item of ``candidate``, an alias of the assignments."""
+    """Select judge :of_judge's ``deferred`` events on the item of ``candidate``, an alias of the assignments."""
     s = _CANDIDATE
     of_item = and_(
         place.c.campaign_id == _CAMPAIGN,
@@ -308,6 +307,7 @@ def _put_off() -> Select[Any]:
 def _is_in_no_hands() -> ColumnElement[bool]:
     """Build the condition that no judge holds an item of the unit (items judged together) of alias ``candidate``."""
     s, o = _CANDIDATE, _OTHER
+    # k: number of the judgment among those that an item needs, as each may come from another judge
     same = (o.c.campaign_id == _CAMPAIGN, o.c.block == s.c.block, o.c.unit == s.c.unit, o.c.k == s.c.k)
     others = select(o.c.id).where(*same, _is_open(o), o.c.state == "leased", o.c.lease_until >= _NOW)
     return others.limit(1).scalar_subquery().is_(None)
