@@ -145,9 +145,9 @@ def renew(connection: Connection, campaign_id: int, posed: Event, at: int) -> bo
 
 
 def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
-    """Find the latest event in which the same control (item that checks the judge) was shown or answered.
+    """Find the latest event in which the same control (item that checks the judge) was shown, answered or deferred.
 
-    ``posed`` is one such event.
+    ``posed`` is one such event; its body has the control's key ("item").
     """
     event = tables.event
     since = (event.c.judge == posed.judge, event.c.kind.in_(CONTROLS), event.c.seq >= posed.seq)
@@ -158,7 +158,8 @@ def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
 def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
     """Check whether a stored event has the content of an answer to a control (an item that checks the judge).
 
-    Times and remarks are ignored.
+    Compared are grade, reason, deferral (stored as ``passed`` or ``deferred``), and of a pair the preferred document
+    and the strength of the preference; times and remarks are ignored.
     """
     if stored.kind in ("late", "preferred"):
         return answering.says_the_same(stored, judgment)

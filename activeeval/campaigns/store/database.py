@@ -129,7 +129,9 @@ class Database:
         self._engine.dispose()
 
     def _transaction(self, engine: Engine, lock: Any, work: Callable[[Connection], T], is_repeatable: bool) -> T:
-        """Run ``work`` in a transaction, retried if the database rolled it back or the connection broke.
+        """Run ``work`` in a transaction, at most `TRIES` times; return its result after the commit.
+
+        It is retried if the database rolled it back, or if the connection broke and a second run does no harm.
 
         Parameters
         ----------
@@ -146,7 +148,7 @@ class Database:
             The translated error of the database, without secrets.
         """
         self._check_there()
-        broken = ConnectionFaults(self.place, is_repeatable)
+        broken = ConnectionFaults(self.place, is_repeatable)  # failures of the connection in all attempts
         writes = engine.get_execution_options().get("writes", False)
         for attempt in range(TRIES):
             commit = _Commit()
@@ -162,7 +164,10 @@ class Database:
         raise AssertionError("the last try returns or raises")
 
     def _refusal(self, error: BaseException) -> ActiveEvalError:
-        """Convert an error to one of activeeval's, with the cause if the disk is full or the folder read-only."""
+        """Convert a database's error to one of activeeval's, with the cause if the disk is full or the folder read-only.
+
+        SQLite needs a second file next to its own, and does not report that it could not write it.
+        """
         refusal = refusal_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
         if self.path is not None and "could not be read or written" in str(refusal) and _is_full(self.path):
             problem = "the disk is full, and SQLite needs a file next to it: nothing of this was stored"
@@ -200,7 +205,10 @@ class Database:
         self._file_id = file_id
 
     def _sqlite(self) -> Engine:
-        """Create the engine for SQLite."""
+        """Create the engine for SQLite: one connection in memory, a pool for a file, new ones each time for an archive.
+
+        An archive is a file that can only be read.
+        """
         arguments = {"timeout": self._wait_s, "check_same_thread": False}
         pool: dict[str, Any] = {"poolclass": StaticPool}  # a database in memory exists in one connection only
         if self.path is not None:
@@ -300,7 +308,7 @@ def _has_bytes(path: str) -> bool:
 
 
 def _writer_of(path: str | None) -> threading.RLock:
-    """Return the lock shared by all writers of a SQLite file in this process."""
+    """Return the lock shared by all writers of a SQLite file in this process; a new one without a file (None)."""
     if path is None:
         return threading.RLock()
     with _writers_guard:

@@ -44,7 +44,7 @@ def sqlstate(error: BaseException) -> str:
 
 
 def was_rolled_back(error: BaseException) -> bool:
-    """Check whether the database rolled back a transaction that may succeed when retried."""
+    """Check whether PostgreSQL rolled back a transaction that may succeed when retried, as after a deadlock."""
     return sqlstate(error) in _RETRYABLE
 
 

@@ -78,7 +78,7 @@ def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, 
     With ``before``, only answers whose event number is smaller. Answers to controls (items that check the judge) are
     included, because a judge cannot tell them apart.
     """
-    later = event.alias("later")
+    later = event.alias("later")  # an event that replaces or retracts the answer
     is_replaced = exists().where(later.c.campaign_id == campaign_id, later.c.supersedes == event.c.seq)
     conditions = [event.c.judge == judge, event.c.kind.in_(_SAID), ~is_replaced]
     conditions += [] if before is None else [event.c.seq < before]
@@ -106,6 +106,9 @@ def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts
 
 def correct(connection: Connection, campaign_id: int, correction: Correction, at: int) -> Acknowledged:
     """Store an answer that supersedes an earlier one of the same judge at time ``at`` (UTC microseconds).
+
+    A correction whose key is stored already is acknowledged as repeated. The earlier answer may be to a control (item
+    that checks the judge, event kind ``checked``): so is the new one then.
 
     Raises
     ------
@@ -136,12 +139,15 @@ def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s
     """Restart the lease of the item that was shown under a token; return its new end in UTC microseconds.
 
     Return None if the item is no longer held. ``at`` is the time in UTC microseconds, ``lease_s`` the duration.
+
+    A control (item that checks the judge) has no assignment (row of a needed judgment, with its lease): its renewal is
+    only an event of the log. A repeated pair, whose body has "sides", renews the lease of its query.
     """
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
     if claimed is None:
         return None
     of_claim = [assignment.c.token_hash == hashed(token)]
-    if "sides" in claimed.body:  # a repeated pair has no assignment of its own: renew that of its query
+    if "sides" in claimed.body:
         its = (assignment.c.campaign_id == campaign_id, assignment.c.unit == claimed.unit)
         of_claim = [*its, assignment.c.judge == claimed.judge, assignment.c.state == "leased"]
     row = connection.execute(select(assignment.c.id, assignment.c.k).where(*of_claim).with_for_update()).first()

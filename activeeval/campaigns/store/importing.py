@@ -84,7 +84,7 @@ def record(
 ) -> list[list[Acknowledged]]:
     """Store judgments made elsewhere, each in a free assignment of its item if there is one.
 
-    Return one result for each.
+    Return the acknowledgments of each part, one for each line.
 
     An assignment is one of the judgments that an item needs. Checked-out items that came back unjudged become free
     again. The judges' rows must be locked. ``parts`` has (judge, lines), ``at`` is the time in UTC microseconds.
@@ -126,6 +126,7 @@ def _record(
 
     ``assignments`` are those of all items of the import, by query and document; ``at`` is the time in UTC microseconds.
     """
+    # the judge's earlier answers, and events with the keys of the lines
     before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
     desk = _Desk(
         judge=judge, at=at, assignments=assignments, before=before, next_seq=tail(connection, campaign_id)[0] + 1
@@ -245,7 +246,7 @@ class _Desk:
         return self._add(judgment_event(replace(item, unit=chosen.unit, k=chosen.k), judgment, self.at, key))
 
     def _is_answered(self, at: _Place) -> bool:
-        """Check whether this judge has completed an assignment (needed judgment)."""
+        """Check whether this judge has completed the assignment (needed judgment) ``at``."""
         return at.judge == self.judge and at.state == "done"
 
     def _repeated(self, stored: Event, line: JudgmentLine) -> Acknowledged:
@@ -281,7 +282,10 @@ class _Desk:
 
 
 def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> _Assignments:
-    """Lock and read all assignments (needed judgments) of the wanted (query, document) items; return them by item."""
+    """Lock and read all assignments (needed judgments) of the wanted (query, document) items; return them by item.
+
+    Those of an item are in the order of units (an item may be drawn again in a later unit) and of their numbers k.
+    """
     if connection.dialect.name == "postgresql":
         # `rebuild` changes the ids of assignments: keep it out between reading these and locking them
         connection.execute(text("LOCK TABLE assignment IN ROW SHARE MODE"))
@@ -308,7 +312,7 @@ def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]
 
 
 def _assignment_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:
-    """Select id, query and document of the assignments (needed judgments) of some documents, for any query."""
+    """Select id, query_id and doc_id of the assignments (needed judgments) of some documents, for any query."""
     at_place = assignment.join(
         place,
         (assignment.c.campaign_id == place.c.campaign_id)

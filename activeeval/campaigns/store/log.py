@@ -98,12 +98,15 @@ def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0
 
 
 def chained(event: Event, before: str) -> str:
-    """Compute the digest of an event from its content and ``before``, the digest of the preceding event."""
+    """Compute the digest of an event from its content and ``before``, the digest of the preceding event.
+
+    The content is canonical JSON of all fields but the digest, sorted by name.
+    """
     return digest_of(before + _TEMPLATE % tuple(map(_json, _CHAINED_VALUES(event))))
 
 
 def _json(value: Any) -> str:
-    """Encode a value as `canonical` does; integers and strings bypass the encoder for speed."""
+    """Encode an event's field as canonical JSON; integers, strings and empty mappings bypass the encoder for speed."""
     if value is None:
         return "null"
     if type(value) is int:
@@ -140,6 +143,7 @@ def append(connection: Connection, campaign_id: int, events: Iterable[Event]) ->
     stored = []
     for event in events:
         seq += 1
+        # the body as it will be read from the database, where it is JSON
         event = replace(event, seq=seq, body=json.loads(canonical(dict(event.body))))
         digest = chained(event, digest)
         stored.append(replace(event, digest=digest))
@@ -201,14 +205,14 @@ def parsed(text: str, what: str) -> Any:
 
 
 def _event(row: Row[Any]) -> Event:
-    """Convert a database row to an event."""
+    """Convert a database row (the event's fields in order, the body as JSON) to an event."""
     values = dict(zip(_FIELDS, row, strict=True))
     values["body"] = {} if values["body"] == "{}" else parsed(values["body"], f"event {values['seq']}")
     return Event(**values)
 
 
 def _record(campaign_id: int, event: Event) -> dict[str, int | str | None]:
-    """Convert an event to a row of its table."""
+    """Convert an event to a row of the table of events: its fields by name, the body as JSON, and the campaign's id."""
     values = {name: getattr(event, name) for name in _FIELDS}
     return {**values, "campaign_id": campaign_id, "body": canonical(dict(event.body))}
 

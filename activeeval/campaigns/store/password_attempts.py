@@ -51,7 +51,7 @@ def take(connection: Connection, campaign_id: int, now: int, account: str, addre
     int
         Seconds to wait before an attempt is allowed; 0 if this one was counted, otherwise nothing is counted.
     """
-    long_ago = now - FORGOTTEN_S * MICROSECONDS
+    long_ago = now - FORGOTTEN_S * MICROSECONDS  # counters without a failure since then restart
     connection.execute(delete(_table).where(_table.c.campaign_id == campaign_id, _table.c.last_at < long_ago))
     digests = dict(zip(KINDS, map(hashed, (account, address)), strict=True))
     for kind, digest in digests.items():
@@ -59,6 +59,7 @@ def take(connection: Connection, campaign_id: int, now: int, account: str, addre
         new |= {"n_failed": 0, "last_at": now, "waits_until": 0}
         insert_missing(connection, _table, [new], "digest")
     of_both = and_(_table.c.campaign_id == campaign_id, or_(*(_is(kind, digests[kind]) for kind in KINDS)))
+    # the two counters, locked: concurrent attempts of this account or address wait here
     rows = list(connection.execute(select(_table).where(of_both).order_by(_table.c.kind).with_for_update()))
     wait = max(int(row.waits_until) for row in rows) - now
     if wait > 0:

@@ -55,6 +55,7 @@ class PastAnswers:
         """
 
         def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> int | None:
+            """Renew the lease by the campaign's duration, from now on."""
             return history.renew(connection, campaign_id, token, self._now(connection), campaign.lease_s)
 
         return self._write(name, work)
@@ -78,6 +79,7 @@ class PastAnswers:
         answering.check_key(key)
 
         def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Acknowledged:
+            """Check and store the correction, and ask for a third judge if two judges differ now."""
             answering.check_judgment(judgment, campaign, ANSWERS)
             correction = history.Correction(seq, judge, judgment, key)
             stored = history.correct(connection, campaign_id, correction, self._now(connection))
@@ -112,6 +114,7 @@ class PastAnswers:
         check_text("reason", reason, may_be_empty=False, most=MOST_OF_A_REASON)
 
         def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Acknowledged:
+            """Check that the grade is on the scale, and store the lead's decision."""
             answering.check_judgment(JudgeAnswer(kind="judged", grade=grade), campaign)
             rules = (campaign.judges_per_item, campaign.adjudicate)
             adjudication = Adjudication(seq, lead, grade, reason, *rules)
@@ -138,6 +141,7 @@ class PastAnswers:
         check_text("item", item, may_be_empty=False, most=MOST_OF_A_NAME)
 
         def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Acknowledged:
+            """Check that the grade is on the scale, and store the answer to the training item."""
             answering.check_judgment(JudgeAnswer(kind="judged", grade=grade), campaign)
             answer = history.TrainingAnswer(judge, item, grade, expected)
             return history.train(connection, campaign_id, answer, self._now(connection))
@@ -186,9 +190,10 @@ class PastAnswers:
         return self._read(name, lambda connection, campaign_id, _: history.texts_of(connection, campaign_id, event))
 
     def texts_of_all(self, name: str, answers: Sequence[Event]) -> list[ItemTexts]:
-        """Read the texts that judges see of several events' items, in one transaction; see `texts_of`."""
+        """Read the texts that judges see of the items of several events (``answers``), in their order, in one go."""
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> list[ItemTexts]:
+            """Read the texts of each event's item."""
             return [history.texts_of(connection, campaign_id, event) for event in answers]
 
         return self._read(name, work)
@@ -215,7 +220,7 @@ class PastAnswers:
         return self._read(name, lambda connection, campaign_id, _: stored_texts.item_at(connection, campaign_id, at))
 
     def text_counts(self, name: str) -> stored_texts.TextCounts:
-        """Count items and queries, and those without text."""
+        """Count a campaign's items and queries, and those without text."""
         return self._read(name, lambda connection, campaign_id, _: stored_texts.counts_of(connection, campaign_id))
 
     def guidelines_read(self, name: str, served: str = "") -> list[stored_texts.GuidelinesRow]:
@@ -292,6 +297,7 @@ class PastAnswers:
         check_text("reason", reason, most=MOST_OF_A_REASON)
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> Acknowledged:
+            """Retract the answer at the store's current time."""
             return answering.retract(connection, campaign_id, seq, judge, reason, self._now(connection))
 
         return self._write(name, work)
@@ -304,6 +310,7 @@ class PastAnswers:
         judge = checked_judge(judge)
 
         def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> ItemClaim:
+            """Lock the judge and the judge's current item, then retract the result and give the query out again."""
             now = self._now(connection)
             lock_judge(connection, campaign_id, judge, now)
             lock_held(connection, campaign_id, judge)

@@ -71,9 +71,9 @@ def grow(
 
 
 def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str, Any]], column: str) -> None:
-    """Insert the rows whose value of ``column`` is not yet in the table.
+    """Insert the rows (dicts by column name) whose value of ``column`` is not yet in the table.
 
-    All rows must be of one campaign, or of none.
+    All rows must be of one campaign, or of none. Rows that another process inserts meanwhile are left as they are.
     """
     # one global order, so that concurrent inserts cannot deadlock
     by_key = {row[column]: row for row in sorted(rows, key=lambda row: str(row[column]))}
@@ -104,7 +104,7 @@ def drawn(unit: UnitRow, at: int, sample: str) -> Event:
     ``at`` is the time in UTC microseconds, ``sample`` the digest of the sample.
     """
     texts = [unit.query_text, *(dict(place.text) for place in unit.places)]
-    members = [place.members for place in unit.places]
+    members = [place.members for place in unit.places]  # documents of a query that is judged as a whole, else empty
     body = {
         "items": [place.doc_id for place in unit.places],
         "probabilities": [float(place.probability) for place in unit.places],
@@ -142,6 +142,7 @@ def _add(
     end = Event(seq=0, kind="ended", at=at, reason=ended, body={"sample": sample.digest, "version": sample.version})
     new += [end] if ended else []
     stored = append(connection, campaign_id, new)
+    # the new events alone give the new assignments: as many free ones for each item as it needs judges
     state = State.of(stored, judges_per_item=campaign.judges_per_item)
     insert_assignments(connection, campaign_id, state.assigned)
     if connection.dialect.name == "postgresql":
@@ -175,7 +176,7 @@ def _insert_queries(connection: Connection, campaign_id: int, units: Sequence[Un
 
 def _insert_units(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
     """Insert units with their places (documents), and document texts that are not stored yet."""
-    contents = {}
+    contents = {}  # texts by digest, so that equal texts are stored once
     rows, places = [], []
     for unit in units:
         names = ("number", "block", "query_id", "level", "cost", "version")

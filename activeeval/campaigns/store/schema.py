@@ -35,7 +35,10 @@ def check_schema(database: Database) -> None:
 
 
 def is_made(database: Database) -> bool:
-    """Check whether the tables exist; raise InputError if they do not and cannot be created."""
+    """Check whether the tables of a store exist in a database.
+
+    Raises InputError if a SQLite file's folder is missing, or the file or folder is not valid or not writable.
+    """
     _check_folder(database)
     if database.path is not None:
         is_there = _is_there(database)
@@ -72,6 +75,7 @@ def withdraw(database: Database) -> None:
     """
 
     def work(connection: Connection) -> None:
+        """Delete the file and those that SQLite has put next to it, if it has no campaign."""
         has_tables = inspect(connection).has_table(campaign.name)
         if not has_tables or connection.execute(select(campaign.c.id).limit(1)).first() is None:
             for suffix in ("-wal", "-shm", ""):
@@ -145,6 +149,7 @@ def _run(connection: Connection, database: Database) -> None:
     if version is not None:
         _check_version(database, version)
         return
+    # a SQLite file must be empty; on a server only tables of the same names are in the way
     others = set(inspect(connection).get_table_names())
     if others if database.is_sqlite else others & set(metadata.tables):
         raise InputError(f"{database.place}: contains tables of another program")

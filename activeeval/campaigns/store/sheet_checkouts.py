@@ -123,7 +123,7 @@ def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, r
     ids = sorted(place.id for place, _ in lent)
     chosen = select(assignment.c.id, assignment.c.state, assignment.c.judge).where(assignment.c.id.in_(ids))
     rows = connection.execute(chosen.order_by(assignment.c.id).with_for_update())
-    has = {row.id: row.judge or "" for row in rows if row.state == "checked_out"}
+    has = {row.id: row.judge or "" for row in rows if row.state == "checked_out"}  # current holders, "" if unnamed
     lock_log(connection, campaign_id)
     still = [(place, judge) for place, judge in lent if has.get(place.id) == judge]
     give_back(connection, campaign_id, still, at, reason)
@@ -135,7 +135,7 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
     ``now`` is the time in UTC microseconds: expired ones are free.
     """
     a = assignment
-    holders: dict[tuple[int, int], set[str]] = {}
+    holders: dict[tuple[int, int], set[str]] = {}  # by (unit, position): judges who hold or have judged the item
     locked = select(a.c.id).where(a.c.campaign_id == campaign_id, a.c.state != "done").order_by(a.c.id)
     connection.execute(locked.with_for_update()).all()
     rows = connection.execute(_assignments(campaign_id)).all()
@@ -162,7 +162,11 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
 
 
 def _assignments(campaign_id: int) -> Any:
-    """Select all assignments (needed judgments) of a campaign with query and document, in the order of giving out."""
+    """Select all assignments (needed judgments) of a campaign with query_id and doc_id, in the order of giving out.
+
+    ``position`` is the item's index in its unit (items judged together), ``k`` the assignment's number among those of
+    the item, ``lease_until`` in UTC microseconds.
+    """
     a, p, u = assignment, place, unit
     of_place = (a.c.campaign_id == p.c.campaign_id) & (a.c.unit == p.c.unit) & (a.c.position == p.c.position)
     of_unit = (u.c.campaign_id == p.c.campaign_id) & (u.c.number == p.c.unit)

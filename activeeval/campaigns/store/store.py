@@ -99,17 +99,12 @@ class Store(PastAnswers):
     def grow(self, name: str, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
         """Store the next version of a sample with its new units (items judged together).
 
-        Return the last event's number.
-
-        ``ended`` states why no further units will follow; it is empty while they may.
-
-        Raises
-        ------
-        StateError
-            If it is not the next version, or a unit exists already.
+        Return the last event's number. ``ended`` states why no further units will follow; it is empty while they may.
+        Raises StateError if it is not the next version, or a unit exists already.
         """
 
         def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> int:
+            """Store it at the time of the transaction."""
             timed = replace(campaign, created_at=self._now(connection))  # the time of the new events
             return samples.grow(connection, campaign_id, timed, sample, units, ended)
 
@@ -141,6 +136,7 @@ class Store(PastAnswers):
         first = 0 if since is None else since.seq
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> list[Event]:
+            """Read the events; unless they are of one unit, check that they continue the digests of `since`."""
             last = 0 if until is None else tail(connection, campaign_id)[0]
             if until is not None and not first <= until <= last:
                 raise InputError(f"the last event is {last}, got {until}")
@@ -180,6 +176,7 @@ class Store(PastAnswers):
         judge = checked_judge(judge)
 
         def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> ItemClaim | None:
+            """Lock the judge and the judge's current item, then claim."""
             now = self._now(connection)
             lock_judge(connection, campaign_id, judge, now)
             lock_held(connection, campaign_id, judge)
@@ -218,10 +215,7 @@ class Store(PastAnswers):
     def submit_and_claim(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None, *, by_query: bool = False
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store a judge's answer (`submit`) and claim the judge's next item (`claim`) in one transaction.
-
-        Return both results.
-        """
+        """Store a judge's answer (`submit`), claim the judge's next item (`claim`) in one transaction; return both."""
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
 
     @property
@@ -274,6 +268,7 @@ class Store(PastAnswers):
         by_judge = [(checked_judge(judge), [importing.JudgmentLine(*line) for line in lines]) for judge, lines in parts]
 
         def work(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[list[Acknowledged]]:
+            """Check all lines, lock the judges, store all lines, and ask for third judges where two differ."""
             for _, lines in by_judge:
                 importing.check_lines(lines, campaign)
             now = self._now(connection)
@@ -310,6 +305,7 @@ class Store(PastAnswers):
         names = sorted(checked_judge(judge) for judge in judges if judge)
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> tuple[sheet_checkouts.Chosen, int]:
+            """Lock the named judges, then check the chosen items out until ``lease_s`` seconds from now."""
             now = self._now(connection)
             for judge in names:
                 lock_judge(connection, campaign_id, judge, now)
@@ -322,6 +318,7 @@ class Store(PastAnswers):
         """Free the given (assignment, judge) pairs of needed judgments that are still checked out to the same judge."""
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> None:
+            """Free them at the store's current time."""
             sheet_checkouts.take_back(connection, campaign_id, lent, self._now(connection), reason)
 
         self._write(name, work)
@@ -330,6 +327,7 @@ class Store(PastAnswers):
         """Count the assignments (judgments needed): ``free`` (or expired), ``leased`` (or checked out) and ``done``."""
 
         def work(connection: Connection, campaign_id: int, _: CampaignRow) -> dict[str, int]:
+            """Count them as of the store's current time."""
             return stored_rows.waiting_of(connection, campaign_id, self._now(connection))
 
         return self._read(name, work)
@@ -352,6 +350,7 @@ class Store(PastAnswers):
         def work(
             connection: Connection, campaign_id: int, campaign: CampaignRow
         ) -> tuple[Acknowledged, ItemClaim | None]:
+            """Check and store the answer to the item or control that was shown, then claim if requested."""
             answering.check_judgment(judgment, campaign)
             shown, now = answering.claim_of(connection, campaign_id, token), self._now(connection)
             if goes_on:

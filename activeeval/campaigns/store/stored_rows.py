@@ -80,13 +80,14 @@ def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, 
     is_free = is_takeable(table, now)
     counted = select(is_free, table.c.state, func.count()).where(table.c.campaign_id == campaign_id)
     counts = {"free": 0, "leased": 0, "done": 0}
+    # "free" are those that may be taken, "leased" the others that are leased or checked out to a sheet
     for may_be_taken, state, n in connection.execute(counted.group_by(is_free, table.c.state)):
         counts["free" if may_be_taken else "leased" if state == "checked_out" else state] += n
     return counts
 
 
 def _places(connection: Connection, campaign_id: int) -> dict[int, list[PlaceRow]]:
-    """Read the places (documents of a unit) of all units of a campaign, by unit number."""
+    """Read the places (documents of a unit) of all units of a campaign, by unit number, in the order of positions."""
     place, document = tables.place, tables.document
     chosen = select(place.c.unit, place.c.doc_id, place.c.probability, document.c.content).where(
         place.c.campaign_id == campaign_id, place.c.document == document.c.digest

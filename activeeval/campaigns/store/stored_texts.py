@@ -141,7 +141,7 @@ def page_of(connection: Connection, campaign_id: int, wanted: ItemFilter, most: 
         number, position = wanted.after
         of_unit = (unit.c.campaign_id == campaign_id, unit.c.number == number)
         last = connection.execute(select(unit.c.query_id).where(*of_unit)).scalar() or ""
-        conditions.append(tuple_(*order) > tuple_(last, number, position))
+        conditions.append(tuple_(*order) > tuple_(last, number, position))  # items after this one
     # select positions first: sorting rows with their texts would move all texts
     chosen = select(place.c.unit, place.c.position).select_from(_in_queries()).where(*conditions)
     places = [ItemPosition(*row) for row in connection.execute(chosen.order_by(*order).limit(most))]
@@ -158,11 +158,12 @@ def item_at(connection: Connection, campaign_id: int, at: ItemPosition) -> TextR
 
 
 def counts_of(connection: Connection, campaign_id: int) -> TextCounts:
-    """Count items and queries, and those without text."""
+    """Count a campaign's items and queries, and those without text; items also if a judgment is still to come."""
     lacks, is_ahead = _as_number(_lacks_text()), _as_number(_is_ahead())
     items = select(lacks.label("lacks"), is_ahead.label("ahead")).where(place.c.campaign_id == campaign_id)
     of_item = items.subquery()
     grouped = select(of_item.c.lacks, of_item.c.ahead, func.count()).group_by(of_item.c.lacks, of_item.c.ahead)
+    # number of items by (has no text, has a judgment to come)
     n = {(bool(row[0]), bool(row[1])): int(row[2]) for row in connection.execute(grouped)}
     of_query = select(func.count(), func.sum(_as_number(query.c.text == ""))).where(query.c.campaign_id == campaign_id)
     n_queries, n_bare = connection.execute(of_query).one()
@@ -201,7 +202,7 @@ def guidelines_of(connection: Connection, campaign_id: int, served: str) -> list
 
 
 def _rows(connection: Connection, conditions: ColumnElement[bool]) -> list[TextRow]:
-    """Read the items that meet conditions, with their texts."""
+    """Read the items that meet SQL conditions on `place` (documents of units), with their texts, in any order."""
     joined = _in_queries().join(document, place.c.document == document.c.digest)
     columns = (place.c.unit, place.c.position, unit.c.query_id, query.c.text, place.c.doc_id, document.c.content)
     chosen: Select[Any] = select(*columns, _is_ahead().label("is_ahead")).select_from(joined).where(conditions)
@@ -252,6 +253,7 @@ def _holds(connection: Connection, words: str) -> ColumnElement[bool]:
         if words.lower() in name:  # only then could the words match a JSON key
             content = func.replace(content, f'"{name}":', "")
     ids = [_says(connection, column, words) for column in (unit.c.query_id, place.c.doc_id, query.c.text)]
+    # words as they are within JSON, without the quotation marks around them
     return or_(*ids, _is_among(_says(connection, content, canonical(words)[1:-1])))
 
 

@@ -51,7 +51,7 @@ def _campaign(*, primary_key: bool) -> Column[int]:
 
 
 def _columns(kind: Any, *names: str, nullable: bool = False) -> list[Column[Any]]:
-    """Build columns of one type."""
+    """Build columns of one SQL type (``kind``) with these names."""
     return [Column(name, kind, nullable=nullable) for name in names]
 
 

@@ -94,6 +94,7 @@ class Watches:
         """Store a watch; raise InputError if one of this name exists."""
 
         def work(connection: Connection) -> None:
+            """Insert the watch unless the name is taken."""
             if watch.name in _names(connection):
                 raise InputError(f"there is a watch {shown(watch.name)} already")
             values = {"name": watch.name, "config": canonical(dict(watch.config)), "payload": watch.payload}
@@ -113,6 +114,7 @@ class Watches:
         """List the steps of a watch's nights (runs of a date) in order, without their payloads, which are large."""
 
         def work(connection: Connection) -> list[NightRow]:
+            """Read date and campaign of each step of the watch, by date."""
             night, campaign = tables.night, tables.campaign
             chosen = select(night.c.date, campaign.c.name).where(night.c.campaign_id == campaign.c.id)
             of_watch = chosen.where(night.c.watch_id == _watch(connection, name)[0]).order_by(night.c.date)
@@ -124,6 +126,7 @@ class Watches:
         """Read the payload of the step ``date`` of a watch; raise InputError if there is no such watch or step."""
 
         def work(connection: Connection) -> bytes:
+            """Read the payload of the step with this date."""
             night, (watch_id, _) = tables.night, _watch(connection, name)
             chosen = select(night.c.payload).where(night.c.watch_id == watch_id, night.c.date == date)
             content = connection.execute(chosen).scalar()
@@ -168,6 +171,7 @@ class Watches:
         """
 
         def work(connection: Connection) -> int:
+            """Check that no other step was stored meanwhile, then insert the campaign and the step."""
             watch_id, _ = _watch(connection, name)
             # a concurrent transaction waits here and then sees this step; SQLite has a single writer anyway
             connection.execute(select(tables.watch.c.id).where(tables.watch.c.id == watch_id).with_for_update())
