@@ -55,7 +55,7 @@ class AnswerRequest(BaseModel):
 
     @model_validator(mode="after")
     def _check_single_answer(self) -> AnswerRequest:
-        """Check that the body contains exactly one answer."""
+        """Check that the body contains exactly one answer; the strength of a preference goes only with a preference."""
         named = (self.grade, self.cannot, self.preferred, self.discard)
         if sum(value is not None for value in named) + self.later + self.tie != 1:
             raise ValueError("expected one of grade, cannot and later; of two documents preferred, tie, discard")
@@ -65,7 +65,7 @@ class AnswerRequest(BaseModel):
 
     @property
     def said(self) -> JudgeAnswer:
-        """The answer in the form that the store takes."""
+        """The answer (a grade, a reason, a deferral, a preference or a discarded document) in the form of the store."""
         return JudgeAnswer.of(**self.model_dump(exclude={"token", "key", "then_claim"}))
 
 
@@ -87,6 +87,7 @@ def claim(
 def submit(served: CurrentCampaign, user: CurrentUser, name: Name, answer: AnswerRequest) -> Mapping[str, Any]:
     """Submit the answer to an item; with ``then_claim``, also claim the next item in the same transaction."""
     _check_name(served, name)
+    # refuses a token that is not of this judge's claim
     owned(served, user, answer.token, "no item was given out to you under this token")
     desk = desk_of(served.store, name)
     if not answer.then_claim:

@@ -51,7 +51,7 @@ def home() -> Response:
 @router.get("/static/{name}")
 @for_role("anyone")
 def static(name: str) -> Response:
-    """Send a static file."""
+    """Send a static file (style sheet or script) of the pages; refuse any other name with 404."""
     if name not in STATIC:
         raise HTTPException(404)
     content = files("activeeval.web").joinpath("static", name).read_bytes()
@@ -92,6 +92,7 @@ def routes(served: ServedCampaign) -> FastAPI:
     """Build the application with all routes that fit how the campaign is judged, without the security middleware."""
     app = FastAPI(title="activeeval", openapi_url=None, docs_url=None, redoc_url=None, dependencies=[Depends(guard)])
     app.state.served = served
+    # pages for comparing two documents, or for grading one
     judges = comparison_pages.router if isinstance(served.desk, PairsDesk) else judge_pages.router
     for part in (
         router,

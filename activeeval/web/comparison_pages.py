@@ -58,9 +58,9 @@ def document(served: CurrentCampaign, user: CurrentUser, desk: Compared, token: 
 
 
 def _next(request: Request, served: ServedCampaign, desk: PairsDesk, judge: str, said: str) -> Response:
-    """Redirect to the judge's page, or render its next part if htmx asked for it.
+    """Redirect to the judge's page (status 303), or render the next pair if htmx asked for a part of the page.
 
-    ``said`` is the kind of the last answer.
+    ``said`` is the kind of the last answer, as "preferred", which the page confirms.
     """
     if "hx-request" not in request.headers:
         return RedirectResponse(f"/judge?said={said}", 303)

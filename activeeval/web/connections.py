@@ -59,6 +59,7 @@ class Connection(HttpToolsProtocol):
         """Parse received bytes, in pieces so that the head of a request never exceeds `HEAD_BYTES`."""
         at = 0  # number of bytes that were parsed
         while at < len(data) and not (self._is_refused or self.transport.is_closing()):
+            # at most the rest of a head: _n_unread bytes were parsed since the last complete head or part of a body
             piece = data[at : at + HEAD_BYTES - self._n_unread]
             self._has_moved = False
             super().data_received(piece)
@@ -120,7 +121,7 @@ class Connection(HttpToolsProtocol):
         longest.transport.abort()
 
     def _wait_for_head(self) -> None:
-        """Start the timer for the head of a request."""
+        """Start the timer for the head of a request (its first line and header fields)."""
         self._since = self.loop.time()
         self._head_timer = self.loop.call_later(HEAD_S, self._end_slow)
 
@@ -139,13 +140,16 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def _watch_writing(self) -> None:
-        """Close the connection if the client reads nothing of a response for `BODY_S` seconds."""
+        """Start the timer that closes the connection if the client reads nothing of a response for `BODY_S` seconds.
+
+        No effect if all bytes are sent or the timer runs already.
+        """
         n_bytes = self.transport.get_write_buffer_size()
         if n_bytes and self._write_timer is None:
             self._write_timer = self.loop.call_later(BODY_S, self._end_stalled, n_bytes)
 
     def _end_stalled(self, n_before: int) -> None:
-        """Close the connection if the client has read nothing since the timer started.
+        """Close the connection if the client has read nothing since the timer started; else start the timer again.
 
         ``n_before`` is the number of bytes that waited then.
         """

@@ -53,6 +53,7 @@ def refused(path: str, is_part: bool, status: int, sentence: str) -> Response:
         return JSONResponse({"error": text}, status, headers)
     if is_part:
         return PlainTextResponse(text, status, headers)
+    # a person who is not signed in (401) or not allowed (403) gets no link to go on
     page = rendered(
         "refusal.html.j2", title=HTTPStatus(status).phrase, sentence=text, can_go_on=status not in (401, 403)
     )
@@ -90,7 +91,8 @@ def _status_and_sentence(error: Exception, *, is_api: bool) -> tuple[int, str]:
 def _is_no_address(error: RequestValidationError) -> bool:
     """Check whether a validation error means that nothing exists at the requested address.
 
-    The status is then 404, else 422 for a wrong input.
+    It does if a part of the path is wrong, or a number in the query string. The status is then 404, else 422 for a
+    wrong input.
     """
     problem = error.errors()[0]
     return problem["loc"][0] == "path" or (problem["loc"][0] == "query" and problem["type"] in _NO_SUCH_NUMBER)

@@ -62,7 +62,7 @@ def reply_in(fields: Mapping[str, str], guidelines: str) -> Reply:
     return Reply(
         judgment=_judgment(fields),
         note=text_of(fields, "note"),
-        guidelines=fields.get("guidelines", guidelines)[:64],
+        guidelines=fields.get("guidelines", guidelines)[:64],  # a digest, which is shorter
         input=fields["input"] if fields.get("input") in _INPUTS else "",
         clocks=_clocks(fields),
     )

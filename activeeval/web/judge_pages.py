@@ -37,7 +37,7 @@ def judge(served: CurrentCampaign, user: CurrentUser, desk: Graded, said: str = 
 @router.post("/answer")
 @for_role("judge")
 def answer(request: Request, served: CurrentCampaign, user: CurrentUser, desk: Graded, fields: Fields) -> Response:
-    """Store a judge's answer, then redirect to the next item; for htmx render it at once."""
+    """Store a judge's answer, then redirect to the next item; for htmx, claim and render it in the same request."""
     is_part, token = "hx-request" in request.headers, fields.get("token", "")
     reply = desks.replied(served, fields)
     done, view = desk.answer(desks.owned(served, user, token), token, reply, goes_on=is_part)

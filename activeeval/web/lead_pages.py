@@ -93,7 +93,7 @@ def differing(served: CurrentCampaign, user: CurrentUser) -> Response:
 @router.get("/people")
 @for_role("lead")
 def people(served: CurrentCampaign, user: CurrentUser) -> Response:
-    """Show the people with access to the campaign."""
+    """Show the people with access to the campaign: their open invitations, sessions, tokens and passwords."""
     return people_page(served, user)
 
 
@@ -103,7 +103,7 @@ def log(served: CurrentCampaign, user: CurrentUser, before: NumberAsked = None) 
     """Show a page of the event log, newest first, before event ``before`` if given, and the export formats."""
     from activeeval.campaigns.estimates_over_time import date_of
 
-    last = served.store.last_seq(served.name) if before is None else before - 1
+    last = served.store.last_seq(served.name) if before is None else before - 1  # number of the page's newest event
     events = served.store.last_events(served.name, last, _EVENTS)
     forms = [(form, text) for form, (_, text) in FORMS.items()]
     earlier = events[-1].seq if events and events[-1].seq > 1 else None
@@ -144,6 +144,7 @@ def people_page(
     from activeeval.campaigns.estimates_over_time import date_of
 
     access = served.store.access(served.name)
+    # elsewhere: site at which judges invited by e-mail address may sign in; least, most: characters of a password
     values = {
         "rows": [row for row in access.rows() if row.is_open],
         "link": link,

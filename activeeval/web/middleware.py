@@ -115,7 +115,7 @@ class SecurityMiddleware:
         if scope["method"] in _SAFE:
             return None
         # programs with a token send no origin; browsers always do
-        is_silent = not {"sec-fetch-site", "origin"} & set(headers.keys())
+        is_silent = not {"sec-fetch-site", "origin"} & set(headers.keys())  # names no origin
         if not (is_silent and scope["path"].startswith("/api/")) and not _is_from_here(headers, host):
             return 403, "This form was not sent from this page: open the page again, and send it from there."
         return None
@@ -184,7 +184,7 @@ def _lingering(receive: Receive, send: Send) -> Send:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Build a ``receive`` function that returns the body already read, and then further messages."""
+    """Build an ASGI ``receive`` function that returns the body already read, and then further messages."""
     is_read = False
 
     async def replay() -> Message:

@@ -36,6 +36,7 @@ def come_in(request: Request, served: CurrentCampaign, invite: str) -> Response:
 
     ``invite`` is the secret of the link.
     """
+    # the browser's earlier session, if any, ends
     entry = served.store.access(served.name).come_in(invite, request.cookies.get(served.cookie))
     if entry is None:
         return _come_in_again(request, served)

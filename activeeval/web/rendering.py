@@ -20,7 +20,10 @@ _BELOW = 2
 
 @cache
 def templates() -> Environment:
-    """Build the environment of the page templates, once."""
+    """Build the environment of the page templates, once: with the functions and filters that they call.
+
+    Values are escaped, and an unknown variable is an error.
+    """
     environment = Environment(
         loader=PackageLoader("activeeval.web"),
         autoescape=True,

@@ -58,9 +58,10 @@ def guard(request: Request) -> None:
 
 
 def _by_session(request: Request, role: str) -> Person:
-    """Identify a person by the proxy's header or the session cookie.
+    """Identify a person by the proxy's header or the session cookie, and check that they may use ``role``.
 
-    Raises RefusedError without either (401), or if the person may not use the role (403).
+    A judge's pages are open to judges and leads, a lead's pages to leads. Raises RefusedError without header and cookie
+    (401), or if the person may not use the role (403).
     """
     served = served_in(request)
     secret = request.cookies.get(served.cookie)

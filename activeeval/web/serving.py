@@ -135,6 +135,7 @@ def _set_password(served: ServedCampaign, password: str) -> None:
     access = served.store.access(served.name)
     current = access.password_of(served.lead)
     if current is None or not is_right(password, current):
+        # `set_password` begins a session for a browser, of which there is none here
         access.end("session", access.set_password(served.lead, hashed_password(password, password)))
 
 

@@ -36,9 +36,10 @@ def sign_in(request: Request, served: CurrentCampaign, fields: Fields) -> Respon
     """
     name, password = fields.get("person", "")[:200], fields.get("password", "")
     address, access = address_of(request, served), served.store.access(served.name)
-    tried = access.try_password(name, address)
+    tried = access.try_password(name, address)  # counted as failed until `access.sign_in`
     if tried.wait_s:
         return sign_in_page(served, name, f"Too many tries. Please wait {_lasting(tried.wait_s)}.", 429, tried.wait_s)
+    # without a hash (no such lead) `is_right` takes as long: the time does not reveal names
     if not is_right(password, tried.hash) or tried.hash is None:
         return sign_in_page(served, name, _WRONG, 403)
     entry = access.sign_in(name, address, tried.hash, request.cookies.get(served.cookie))
@@ -52,7 +53,7 @@ def sign_in(request: Request, served: CurrentCampaign, fields: Fields) -> Respon
 @router.post("/lead/password")
 @for_role("lead")
 def set_password(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
-    """Set a lead's password, and end all other sessions of theirs."""
+    """Set a lead's password from a form that has it twice, and end all other sessions of theirs."""
     if served.door.auth_header:
         raise RefusedError(409, "The proxy signs people in here: passwords are not used.")
     password_hash = hashed_password(fields.get("password", ""), fields.get("again", ""))

@@ -164,7 +164,7 @@ class Database:
         raise AssertionError("the last try returns or raises")
 
     def _refusal(self, error: BaseException) -> ActiveEvalError:
-        """Convert a database's error to one of activeeval's, with the cause if the disk is full or the folder read-only.
+        """Convert a database's error to one of activeeval's, with the cause if the disk is full or a folder read-only.
 
         SQLite needs a second file next to its own, and does not report that it could not write it.
         """

@@ -88,6 +88,7 @@ def serve(
     from activeeval.web import serving
     from activeeval.web.settings import ServerSettings
 
+    # settings of sign-in at another site; `where` keeps the options that are fields of ServerSettings
     oidc, is_asked, file = oidc_of(where), where.pop("lead_password"), where.pop("lead_password_file")
     places = {place: value or "" for place, value in where.items() if place != "port"}
     door = ServerSettings(**places, port=where["port"])
@@ -104,7 +105,7 @@ def serve(
     team = serving.Team(lead=leader, judges=names_of_judges, password=password_of(is_asked, file))
     tell("reading the log")
     with opened(name, db, wait_s=_WAIT_S) as store:
-        top = store.campaign(name).max_grade
+        top = store.campaign(name).max_grade  # largest grade; None if documents are compared
         desk = page_desk(store, name, names, _controls(controls, controls_from, top))
         known = [] if training is None else _known(training, top)
         settle()

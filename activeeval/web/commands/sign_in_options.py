@@ -55,6 +55,7 @@ def oidc_of(options: MutableMapping[str, Any]) -> Oidc | None:
     oidc_options = {name: options.pop(name) for name in [name for name in options if name.startswith("oidc")]}
     issuer, claim = oidc_options["oidc"], oidc_options["oidc_claim"]
     if issuer is None:
+        # an option without --oidc; --oidc-claim has a default
         alone = next((name for name, value in oidc_options.items() if value and name != "oidc_claim"), None)
         if alone is not None:
             raise InputError(f"`{alone}` goes with `oidc`", field=alone)
