@@ -95,6 +95,10 @@ def create(
 
     Parameters
     ----------
+    store, name : Store, str
+        The open store, and the campaign's name.
+    sample : DrawnSample
+        The sample, of which no item is judged.
     rules : Rules
         Number of judges for each item, lease, and how grades of several judges are combined.
     texts : mapping of str to sequence of str, optional
@@ -163,6 +167,10 @@ def top_up(
 
     Parameters
     ----------
+    store, name : Store, str
+        The open store, and the campaign's name.
+    budget : Budget
+        Amount to add: a number of mean items (1 is the cost of an average item), or a share of the pool.
     texts_of : callable, optional
         Returns the texts of the extended sample's new items, in their order, by column name ("query", "title", "text"
         …); by default none.
@@ -232,6 +240,8 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
 
     Parameters
     ----------
+    sample : DrawnSample
+        The sample, extended by new units (items judged together) or drawn anew.
     reason : str
         "topped up", or `REDRAWN` for a further round (sample), or `BATCH` for items that follow from labels.
     texts : mapping of str to sequence of str
@@ -306,6 +316,7 @@ def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_
             query_text = words_of_item.pop("query", "")  # the same for all items of a unit, which is of one query
             items.append(DocumentToJudge(doc, float(probabilities[item]), words_of_item))
             at += 1
+        # `shown`: a place for each item; in top-k judging one place with all documents of the query
         units.append(
             UnitRow(
                 number=n_units + unit.number,

@@ -70,11 +70,10 @@ def rules_for(
         None means one judge, or two with ``adjudicate`` (a third judge where two differ).
     strict_order : bool
         True to give items out in order, without deferring.
+    lease_s : int
+        Seconds for which a claimed item is reserved for its judge.
 
-    Raises
-    ------
-    InputError
-        If no default policy fits, or the policy does not fit the rules or measures (`policy_for`).
+    Raises InputError if no default policy fits, or the policy does not fit the rules or measures.
     """
     n_judges = judges_per_item or (2 if adjudicate else 1)
     return Rules(
@@ -97,7 +96,8 @@ def topped_up(
 ) -> tuple[DrawnSample, int]:
     """Add a budget to a campaign, with the texts of the new items; return its sample and the last event's number.
 
-    Raises StateError if the campaign has several rounds (samples drawn one after another).
+    The ``budget`` is a number of mean items (1 is the cost of an average item) or a share of the pool. Raises
+    StateError if the campaign has several rounds (samples drawn one after another).
 
     Parameters
     ----------
@@ -169,6 +169,8 @@ class CampaignDrawing:
             Runs, scale and known grades (``judged``), which may include those of other campaigns (`known_of`).
         request : SampleRequest
             What to estimate, the method and the budget.
+        rules : Rules
+            Number of judges for each item, lease, and how grades of several judges are combined.
 
         Raises
         ------
@@ -179,7 +181,7 @@ class CampaignDrawing:
         request = replace(request, surely=True, usual="off" if rules.strict_order else OF_CAMPAIGNS)
         drawn = draw_for(choices, request, progress=self.progress, say=self.say)
         if rules.strict_order and _would_follow(request, drawn):
-            self.say(Note("strict without looks", {}))
+            self.say(Note("strict without looks", {}))  # a note that strict order rules out adaptive depth
         sample = drawn.sample
         check_rules(sample, rules)
         files, texts = self._texts(sample, self.kept)

@@ -115,7 +115,10 @@ def _csv(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 @singledispatch
 def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]:
-    """Write one row for each judge's judgment of each item; for comparisons, the ranks. Return notes on the content."""
+    """Write a row for each judge's judgment of each item; return notes on the content.
+
+    For comparisons another function is registered, which writes ranks.
+    """
     events = sorted((pair, e.judge, e) for pair, by_judge in state.judgments_by_item.items() for e in by_judge.values())
     rows = [event for *_, event in events]
     columns: dict[str, Any] = {
@@ -358,7 +361,7 @@ def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None
     """
     is_of_log = form in ("jsonl", "csv")  # needs no sample, which a campaign of comparisons lacks
     state = CampaignState.of(store, name).refresh(store, as_of) if is_of_log else state_of(store, name, as_of)
-    content, *notes = FORMATS[form](state, store, path)
+    content, *notes = FORMATS[form](state, store, path)  # writes the file; the first note is about its content
     notes += _beside(state, form, path)
     if state.campaign.judges_per_item > 1 and not is_of_log:
         notes.append(Note("grade of judges", {"policy": state.policy, "n": state.campaign.judges_per_item}))

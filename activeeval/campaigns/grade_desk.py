@@ -164,6 +164,7 @@ class JudgesDesk(PageDesk):
             If another answer was stored under the token.
         """
         judgment = self.said(event, reply)
+        # a control (item that checks the judge) may follow, which `page` claims: not in one transaction with the answer
         if not goes_on or self._is_control_near(event.judge):
             done = as_seen(self._told_elsewhere(event, judgment, self.desk.submit(token, judgment)))
             return done, self.page(event.judge) if goes_on else None

@@ -287,10 +287,7 @@ class _CampaignUnits:
                 yield row, judgment, unit
 
     def _unit(self, place: str, judgment: Judgment, block: int) -> int:
-        """Find the number of the unit with an item of a block (part of the sample).
-
-        Raises InputError if there is none.
-        """
+        """Find the unit with an item of a block (part of the sample); raise InputError, for line ``place``, if none."""
         unit = self.units.get((judgment.query, judgment.item, block))
         if unit is None:
             where = (
@@ -342,6 +339,7 @@ def _answers(
     raise_all(wrong)
     if not answers:
         raise InputError(f"{path}: holds no grade yet")
+    # without idempotency keys (None)
     return {
         who: [(query, doc, answer, None, unit) for (query, doc, unit), answer in by_item.items()]
         for who, by_item in answers.items()

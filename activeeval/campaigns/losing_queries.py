@@ -60,7 +60,7 @@ def _losses(
     titles : mapping of (query, document) to str
         Titles of documents.
     """
-    values = values_of_sample(campaign, target)  # of both rankings on each judged query
+    values = values_of_sample(campaign, target)  # of both rankings on each judged query; `losing` has the worst losses
     labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target).labels
     index_of = {query: q for q, query in enumerate(target.pool.query_texts.tolist())}
     queries = []

@@ -62,7 +62,7 @@ def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
     """
     campaign = sample.campaign
     design, (block, level) = campaign.design, campaign.complete_block  # number of complete blocks, and where they end
-    if design.beliefs is None or block == 0:
+    if design.beliefs is None or block == 0:  # beliefs: the grade model's probabilities
         return None
     units = [unit for unit in campaign.units if campaign.block_of(unit) <= block]
     items = np.array([item for unit in units for item in unit.items], dtype=np.int64)
@@ -75,7 +75,7 @@ def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
         (
             expected[items],
             variances[items],
-            labels.values(np.arange(labels.largest + 1.0))[items],
+            labels.values(np.arange(labels.largest + 1.0))[items],  # the mean, if several judges' grades count
             1 / item_probabilities(campaign, level)[items],
         )
     )

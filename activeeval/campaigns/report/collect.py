@@ -270,14 +270,14 @@ def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[B
                     block=block,
                     round=k + 1,
                     budget=budget,
-                    threshold=finite(campaign.block_selection(number).level),
+                    threshold=finite(campaign.block_selection(number).level),  # number: of its round, from 0
                     units=len(of_block),
                     items=len(items),
                     settled=len(items & campaign.settled),
                     cost=sum(unit.cost for unit in of_block),
                     spent=spent[block],
                     complete_as_of=complete,
-                    date=None if complete is None else date_of(state.log[complete - 1].at),
+                    date=None if complete is None else date_of(state.log[complete - 1].at),  # events count from 1
                 )
             )
     return rows
