@@ -62,7 +62,8 @@ def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> Scr
     machine = judgments.source if judgments.n_of_machines else ""
     if not judgments.holds("truth"):
         return ScriptedAnswers(judgments.graded_pairs(), machine, judgments.notes())
-    # ranks become grades: 1 for the last document of the top k, 0 for those below it and for discarded ones
+    # a truth has the ranks of a query's top documents (`ranked`), those below them and discarded (`bad`) ones; ranks
+    # become grades: 1 for the last of the top documents, 0 for the others
     ranked = {
         (query, doc): grade
         for query, truth in judgments.truths().items()

@@ -197,6 +197,7 @@ def clocked(store: Store, name: str, documents: str | None = None) -> MeasuredCo
     queries, items = pool.query_texts[pool.item_queries], pool.item_texts
     ids = items.tolist()
     texts_by_id = read_texts(documents, DOCUMENTS, set(ids)).by_id if documents is not None else {}
+    # lengths in characters by document id; those of the campaign's texts win
     letters = {doc: sum(map(len, texts.values())) for doc, texts in texts_by_id.items() if texts} | _letters(units)
     known_lengths = [letters[doc] for doc in ids if doc in letters]
     mean = float(np.mean(known_lengths)) if known_lengths else 0.0

@@ -137,7 +137,7 @@ def submit(
 def judgment_event(
     item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None
 ) -> Event:
-    """Build the event of an answer.
+    """Build the event of an answer; its number and digest are set when it is appended to the log.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def judgment_event(
 
 
 def late_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, why: str) -> Event:
-    """Build the ``late`` event of an answer that does not count; its body keeps the answer.
+    """Build the ``late`` event of an answer that does not count; its body keeps the answer's kind, reason and body.
 
     ``item`` is an event of the item, ``at`` the time in UTC microseconds, ``key`` the idempotency key, and ``why`` the
     reason why the answer does not count.

@@ -73,7 +73,7 @@ def claim(connection: Connection, request: Claim) -> ItemClaim | None:
     }
     by_query = request.by_query and not request.campaign.strict_order
     digest = hashed(token)
-    # random coefficients of the order in which a query's items are given out
+    # random coefficients of the order in which a query's items are given out, see `_place_queries`
     values |= {"spin": 1 + int(digest[:8], 16) % _PRIME, "shift": int(digest[8:16], 16) % _PRIME}
     taken = connection.execute(_taking("held"), values).scalar() or _next(connection, values, by_query=by_query)
     return None if taken is None else _shown(connection, request, taken, token)

@@ -76,7 +76,7 @@ def pose(connection: Connection, campaign_id: int, control: Control, at: int) ->
     body: dict[str, Any] = {"item": control.item, "what": control.what, "expected": control.expected}
     body |= {"block": control.block} if control.block else {}
     body |= {"sides": list(control.sides)} if control.sides else {}
-    if control.unit is None:
+    if control.unit is None:  # an item that was not drawn: its texts are stored with the control
         content = canonical({"query": control.texts.query_text, "text": dict(control.texts.text)})
         body[_TEXTS] = digest_of(content)
         insert_missing(connection, tables.document, [{"digest": body[_TEXTS], "content": content}], "digest")
@@ -115,7 +115,7 @@ def check(connection: Connection, campaign_id: int, posed: Event, judgment: Judg
         If a different answer to this display is stored.
     """
     lock_log(connection, campaign_id)
-    key = "token:" + (posed.key or "").removeprefix("shown:")
+    key = "token:" + (posed.key or "").removeprefix("shown:")  # of the answer: both keys have the token's digest
     stored = with_key(connection, campaign_id, key)
     if stored is not None:
         if not says_the_same(stored, judgment):
@@ -125,7 +125,7 @@ def check(connection: Connection, campaign_id: int, posed: Event, judgment: Judg
         new = answer_event(posed, judgment, at, key)
     else:
         new = late_event(posed, judgment, at, key, ANSWERED)
-        new = replace(new, body={**new.body, "item": posed.body["item"]})
+        new = replace(new, body={**new.body, "item": posed.body["item"]})  # the control's key, as in its other events
     return Acknowledged(event=append(connection, campaign_id, [new])[0])
 
 

@@ -166,7 +166,7 @@ class Database:
     def _refusal(self, error: BaseException) -> ActiveEvalError:
         """Convert a database's error to one of activeeval's, with the cause if the disk is full or a folder read-only.
 
-        SQLite needs a second file next to its own, and does not report that it could not write it.
+        SQLite needs a second file next to its own; its messages do not name these causes.
         """
         refusal = refusal_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
         if self.path is not None and "could not be read or written" in str(refusal) and _is_full(self.path):
@@ -200,7 +200,7 @@ class Database:
         file_id = None if status is None else (status.st_dev, status.st_ino)
         if self._file_id is not None and file_id != self._file_id:
             error = StateError(f"{self.place}: the file was removed or replaced; nothing of this was stored")
-            error.is_passing = True
+            error.is_passing = True  # the request may succeed when it is repeated
             raise error
         self._file_id = file_id
 

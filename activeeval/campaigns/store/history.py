@@ -58,7 +58,7 @@ class TrainingAnswer(NamedTuple):
 
 
 def train(connection: Connection, campaign_id: int, answer: TrainingAnswer, at: int) -> Acknowledged:
-    """Store a judge's answer to a training item; only the first answer to each item is kept.
+    """Store a judge's answer to a training item (with a known grade); only the first answer to each item is kept.
 
     ``at`` is the time in UTC microseconds.
     """
