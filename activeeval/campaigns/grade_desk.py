@@ -174,7 +174,7 @@ class JudgesDesk(PageDesk):
         return as_seen(done), self._view(event.judge, following)
 
     def correcting(self, judge: str, seq: int) -> CorrectingView:
-        """Build the page to correct the answer of event ``seq``; raise InputError if the judge has no valid one there."""
+        """Build the page to correct the answer of event ``seq``; raise InputError if the judge has no valid one."""
         event = self._answer_of(judge, seq)
         before = self.store.answers_of(self.name, judge, 1, before=seq)
         item = self.texts(event)

@@ -180,7 +180,7 @@ class StoredCampaign(CampaignWork):
         options: dict[str, Any] = {"scope": check_scope(scope), "kind": interval, "confidence": confidence}
         estimates = estimates_of(state, measures, question_names, contrasts, **options)
         warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
-        is_as_made = not measures and not question_names and contrasts is None
+        is_as_made = not measures and not question_names and contrasts is None  # only these have values over time
         return results_of(estimates, partial(_moments, state, scope, confidence) if is_as_made else None)
 
     @checked
@@ -301,7 +301,7 @@ def _moments(state: CampaignState, scope: str, confidence: float, answer: Sample
     index = questions.index((direction(answer.system, answer.versus), str(answer.target.measure)))
     moments = []
     for moment in readings_of(state, scope, confidence):
-        ends = moment.answers[index]
+        ends = moment.answers[index]  # the question's value and interval; `spent` is in mean items
         if math.isfinite(ends.value) and math.isfinite(ends.low) and math.isfinite(ends.high):
             moments.append(EarlyReading(n_items=round(moment.spent), value=ends.value, low=ends.low, high=ends.high))
     return moments

@@ -90,6 +90,7 @@ def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, 
 
 def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts:
     """Read the texts that judges see of the item of an event; raise InputError if there is no such item."""
+    # a control (item that checks the judge) that was not drawn has its texts with it
     if (stored_with_it := controls.texts_in(connection, item.body)) is not None:
         return stored_with_it
     unit_number, doc_id = item.unit or 0, item.doc_id

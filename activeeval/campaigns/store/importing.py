@@ -128,6 +128,7 @@ def _record(
     """
     # the judge's earlier answers, and events with the keys of the lines
     before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
+    # collects the new events, and the ids of the assignments that they complete (`done`)
     desk = _Desk(
         judge=judge, at=at, assignments=assignments, before=before, next_seq=tail(connection, campaign_id)[0] + 1
     )
@@ -219,6 +220,8 @@ class _Desk:
         """Process a line: repeat or supersede the judge's earlier answer, complete an assignment, or add it as late.
 
         A late answer is kept but does not count. Raises StateError if the line's key is that of a different answer.
+        ``assignments`` are the needed judgments by (query, document), ``before`` has the judge's earlier answers by
+        unit, document and number of the assignment, and the items that were checked out to the judge (``lent``).
         """
         query_id, doc_id, judgment, key, unit_number = line
         if key is not None and key in self.before.keyed:
@@ -229,7 +232,7 @@ class _Desk:
             earlier = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
             if (same := next((answer for answer in earlier if says_the_same(answer, judgment)), None)) is not None:
                 return Acknowledged(event=same, is_repeated=True)
-            unit_number = drawn[-1].unit if drawn else None
+            unit_number = drawn[-1].unit if drawn else None  # the latest unit with this item
         places = [p for p in drawn if p.unit == unit_number]
         assigned = next((p for p in places if p.judge == self.judge), None)
         if assigned is not None and self._is_answered(assigned):
@@ -239,7 +242,7 @@ class _Desk:
         ranked = [(-1 if p is assigned else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
         rank, _, chosen = min(ranked, default=(_NEVER, 0, None))
         if chosen is None or rank == _NEVER:
-            is_gone = any(p.state != "done" for p in places)
+            is_gone = any(p.state != "done" for p in places)  # another judge holds the item
             return self._late(item, judgment, key, GONE if is_gone else ALL_DONE if places else NEVER_DRAWN)
         chosen.state, chosen.judge = "done", self.judge
         self.done.append(chosen.id)

@@ -262,6 +262,7 @@ class Store(PastAnswers):
         Parameters
         ----------
         parts : sequence of (judge, judgments)
+            Judgments are (query_id, doc_id, JudgeAnswer), optionally with a key and the number of the unit.
         unjudged : sequence of Unjudged
             Checked-out items that came back without an answer; they become free.
         """

@@ -192,6 +192,7 @@ def guidelines_of(connection: Connection, campaign_id: int, served: str) -> list
     versions = select(document.c.digest, document.c.content).where(document.c.content.startswith(_GUIDELINES))
     rows = []
     for digest, content in connection.execute(versions):
+        # the body of an answer names the version that was displayed
         says_it = event.c.body.contains(f'"guidelines":"{digest}"', autoescape=True)
         counted = select(func.count(), func.max(event.c.at)).where(event.c.campaign_id == campaign_id, says_it)
         n_answers, last_at = connection.execute(counted).one()
