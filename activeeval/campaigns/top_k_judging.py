@@ -265,6 +265,7 @@ def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
     """Summarize a judge's comparisons so far; ``k`` is the number of top documents to find for each query."""
     events = store.events(name)
     state = State.of(events)
+    # the judge's valid results; one with a body has the resulting order of a query
     standing = [event for event in state.standing if event.judge == judge]
     truths = {event.query_id: Truth.from_parts(event.body) for event in standing if event.body}
     by_unit: dict[int | None, list[Event]] = {}  # a unit is a query, which is judged as a whole
@@ -274,7 +275,7 @@ def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
     # query, comparisons of the judge, and document ids of each query that the judge began
     parts = [(by_unit[unit][0].query_id, *_labelling(by_unit[unit], judge, k)) for unit in units]
     return ComparisonOutcome(
-        n_queries=len(state.blocks),
+        n_queries=len(state.blocks),  # by unit
         n_settled=len(truths),
         n_comparisons=sum(labelling.n_comparisons for _, labelling, _ in parts),
         n_ties=sum(len(labelling.ties) for _, labelling, _ in parts),
@@ -289,7 +290,7 @@ def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
 
     ``settled`` is the labelling: the judge's comparisons of one query.
     """
-    groups = settled.groups()
+    groups = settled.groups()  # indices of the top documents, tied ones together, the best first
     above = {item for group in groups for item in group}
     below = [doc for item, doc in enumerate(docs) if item not in {*above, *settled.discarded}]
     return Truth.of(([docs[item] for item in group] for group in groups), below, [docs[z] for z in settled.discarded])
@@ -324,8 +325,8 @@ def _labelling(events: Sequence[Event], judge: str, k: int) -> tuple[TopKLabelli
     """
     state = State.of(events)
     drawn = next(event for event in events if event.kind == "drawn")
-    docs = list(drawn.body["members"][0])
-    labelling = TopKLabelling(len(docs), min(k, len(docs)), order="given")
+    docs = list(drawn.body["members"][0])  # members by place: a query that is judged as a whole has one place
+    labelling = TopKLabelling(len(docs), min(k, len(docs)), order="given")  # compared in the order of `docs`
     for event in state.preferences.get((drawn.unit or 0, judge), []):
         _take(labelling, docs, event.body)
     return labelling, docs
@@ -355,7 +356,10 @@ def _place(docs: Sequence[str], doc: object) -> int:
 
 
 def _standing(query: str, labelling: TopKLabelling, docs: Sequence[str]) -> Iterator[Comparison]:
-    """Yield the valid comparisons of a query; ``docs`` are the ids of the labelling's documents."""
+    """Yield the valid comparisons of a query; ``docs`` are the ids of the labelling's documents.
+
+    A comparison has the better and the other document; of a tie, the first and the second.
+    """
     for first, second, preferred in labelling.preferences():
         better, other = (second, first) if preferred == second else (first, second)
         yield Comparison(query, docs[better], docs[other], preferred is None)

@@ -87,7 +87,7 @@ def verify(store: Store, name: str, head: str | None = None) -> list[str]:
     versions, units = store.samples(name), store.units(name)
     lost = sorted({unit.version for unit in units} - {row.version for row in versions})
     problems += [f"version {version} of the sample is missing, but units of it are stored" for version in lost]
-    # numbers of units and of blocks in the earlier rounds
+    # numbers of the last unit and block of the earlier rounds (samples), after which those of a round continue
     offset, stored = (0, 0), list[UnitRow]()
     for of_round in rounds_of([row for row in versions if row.digest]):
         for row in of_round:
@@ -146,6 +146,7 @@ def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_unit
         stored_probs = {place.probability for place in row.places}
         if (unit.number, unit.block, unit.query_id, sorted(unit.item_ids)) != theirs:
             problems.append(f"version {version}: unit {row.number} is not the one that the sample gives")
+        # probabilities are those of the version with which a unit was drawn
         elif row.version == version and stored_probs != set(probs[list(unit.items)].tolist()):
             problems.append(f"version {version}: unit {row.number} has other probabilities than the sample gives")
     return problems[:_MOST] + ([f"version {version}: {len(problems) - _MOST} more"] if len(problems) > _MOST else [])

@@ -73,7 +73,7 @@ def picture(served: CurrentCampaign) -> Response:
     )
     if not moments:
         raise RefusedError(404, "No block is complete yet: there is nothing to draw.")
-    svg = reading_chart("course", moments, 0, unit, budget)
+    svg = reading_chart("course", moments, answer=0, unit=unit, budget=budget)
     return Response(svg, media_type="image/svg+xml", headers={"content-security-policy": _PICTURE_POLICY})
 
 

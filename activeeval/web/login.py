@@ -63,7 +63,7 @@ def come_back(
         response = _come_in(request, served, provider, provider.claims(secret, code, _back(served)))
     except RefusedError as refusal:
         response = _refused(served, refusal)
-    set_cookie(response, served, _cookie(served), "", 0)
+    set_cookie(response, served, _cookie(served), value="", age_s=0)  # the sign-in has ended: delete its cookie
     return response
 
 
@@ -114,4 +114,4 @@ def _cookie(served: ServedCampaign) -> str:
 def _refused(served: ServedCampaign, refusal: RefusedError) -> Response:
     """Render the sign-in page with the status and sentence of a refusal."""
     wait_s = RETRY_S if refusal.status == 503 else 0
-    return sign_in_page(served, "", refusal.sentence, refusal.status, wait_s)
+    return sign_in_page(served, name="", problem=refusal.sentence, status=refusal.status, wait_s=wait_s)

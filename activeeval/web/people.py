@@ -64,7 +64,7 @@ def go_out(request: Request, served: CurrentCampaign) -> Response:
         raise RefusedError(409, "The proxy signs people in here: sign out there.")
     served.store.access(served.name).end("session", secret)
     response = HTMLResponse(rendered("gone.html.j2"))
-    set_cookie(response, served, served.cookie, "", 0)
+    set_cookie(response, served, served.cookie, value="", age_s=0)  # delete the cookie
     return response
 
 

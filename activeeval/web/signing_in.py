@@ -24,7 +24,7 @@ _WRONG = "The name or the password is wrong. Only leads have passwords."
 @for_role("anyone")
 def form(served: CurrentCampaign) -> Response:
     """Show the sign-in page: a form for name and password, and a link to the other site if there is one."""
-    return sign_in_page(served, "", "", 200)
+    return sign_in_page(served, name="", problem="", status=200)
 
 
 @router.post("/sign-in")
