@@ -207,7 +207,7 @@ class Controls:
             return n  # after an undo no pair of the query is repeated
         n_compared = sum(event.body.get("what") == "compared" for event in events)
         n_spare = len(swappable(judge, events, state.checks)) or min(0, n_compared - SWAP_APART)
-        return self.seen(judge, n_said, n, 0, n_spare)
+        return self.seen(judge, n_said, n, n_known=0, n_spare=n_spare)  # n_spare: comparisons that may be repeated
 
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
         """Count the answers after the first ``n_said`` until ``n`` of them are not to controls.

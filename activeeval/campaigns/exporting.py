@@ -242,7 +242,7 @@ def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[Note]
 
 
 def _metric(state: CampaignState) -> Mapping[str, Mapping[str, int | None]]:
-    """Choose the ``_rank_eval`` metric nearest to the campaign's measure, in the format of the engines."""
+    """Choose the ``_rank_eval`` metric nearest to the measure, in the engines' format; of 10 ranks without a cutoff."""
     target = state.sample.campaign.design.target  # the first question
     name, k = str(target.measure).split("(")[0].split("@")[0], target.measure.cutoff or 10
     if name == "ERR":
@@ -283,7 +283,7 @@ def _beside(state: CampaignState, form: str, path: PathLike) -> list[Note]:
 
 
 def _is_complete(state: CampaignState) -> bool:
-    """Check whether each item of the pool has a grade."""
+    """Check whether each item of the pool was known before or is judged, also as impossible to judge."""
     first = state.rounds[0].campaign
     n_known = int((first.design.known >= 0).sum())
     return n_known + len(grades_of(state)) >= first.design.pool.n_items

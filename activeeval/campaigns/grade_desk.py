@@ -176,7 +176,7 @@ class JudgesDesk(PageDesk):
     def correcting(self, judge: str, seq: int) -> CorrectingView:
         """Build the page to correct the answer of event ``seq``; raise InputError if the judge has no valid one."""
         event = self._answer_of(judge, seq)
-        before = self.store.answers_of(self.name, judge, 1, before=seq)
+        before = self.store.answers_of(self.name, judge, most=1, before=seq)
         item = self.texts(event)
         return CorrectingView(
             item=item, answer=self._answer(event, item), grades=self.grades, before=before[0].seq if before else None
@@ -189,11 +189,11 @@ class JudgesDesk(PageDesk):
         replaced.
         """
         judgment = reply.said(0)  # without the page's times: the item was shown long ago
-        same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
+        same = self.store.answers_of(self.name, judge, most=1, before=seq + 1)  # answer `seq` itself, if it is valid
         contents = [(event.seq, event.grade, event.reason, event.note) for event in same]
         if contents == [(seq, judgment.grade, judgment.reason, reply.note)]:
             return as_seen(Acknowledged(event=same[0], is_repeated=True))
-        return as_seen(self.store.correct(self.name, seq, judge, judgment, f"instead of {seq}"))
+        return as_seen(self.store.correct(self.name, seq, judge, judgment, key=f"instead of {seq}"))
 
     def texts(self, event: Event) -> ItemView:
         """Build the view of an event's item with its texts."""
@@ -270,7 +270,7 @@ class JudgesDesk(PageDesk):
 
     def _answer_of(self, judge: str, seq: int) -> Event:
         """Look up a judge's valid answer by event number ``seq``; raise InputError if none exists."""
-        answers = self.store.answers_of(self.name, judge, 1, before=seq + 1)
+        answers = self.store.answers_of(self.name, judge, most=1, before=seq + 1)
         if not answers or answers[0].seq != seq:
             raise InputError(f"event {seq} is not a valid answer of {shown(judge)}")
         return answers[0]

@@ -137,6 +137,7 @@ class PairsDesk(PageDesk):
         if not self.store.is_answered(self.name, token):
             # the judge still holds the query of the repeated pair: answer under a claim of that query
             claimed = self.desk.claim(event.judge)
+            # under the key of the control's token, so that a repeated request is recognized
             if claimed is not None and claimed.unit == event.unit:
                 return self.desk.submit(claimed.token, judgment, f"token:{hashed(token)}")
         return as_seen(self.store.submit(self.name, token, judgment))

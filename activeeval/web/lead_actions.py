@@ -35,7 +35,7 @@ def adjudicate(served: CurrentCampaign, user: CurrentUser, seq: Number, fields: 
 @for_role("lead")
 def invite(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
     """Invite a person, and show the link once."""
-    person, role = text_of(fields, "person", 100), fields.get("role", "")
+    person, role = text_of(fields, "person", most=100), fields.get("role", "")
     if not person or role not in ("judge", "lead"):
         raise RefusedError(422, "Please give a name, and choose judge or lead.")
     return people_page(served, user, invited(served, role, person), person)
@@ -45,10 +45,10 @@ def invite(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Respon
 @for_role("lead")
 def make_token(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
     """Create a token (secret for HTTP requests) for a person's program, and show it once."""
-    person, scope = text_of(fields, "person", 100), fields.get("scope", "")
+    person, scope = text_of(fields, "person", most=100), fields.get("scope", "")
     if not person or scope not in SCOPES:
         raise RefusedError(422, "Please give the name of the program's user, and choose what it may do.")
-    token = served.store.access(served.name).issue("token", "judge", person, scope)
+    token = served.store.access(served.name).issue("token", role="judge", person=person, scope=scope)
     return people_page(served, user, invited_name=person, token=token)
 
 
@@ -67,7 +67,7 @@ def redraw(served: CurrentCampaign, fields: Fields) -> Response:
     from activeeval.campaigns.draw import drawn_again
     from activeeval.inputs.budgets import Budget
 
-    drawn_again(served.store, served.name, Budget.parse(text_of(fields, "budget", 20)))
+    drawn_again(served.store, served.name, Budget.parse(text_of(fields, "budget", most=20)))
     return RedirectResponse("/lead", 303)
 
 
@@ -94,5 +94,5 @@ def top_up(served: CurrentCampaign, fields: Fields) -> Response:
     from activeeval.campaigns.draw import topped_up
     from activeeval.inputs.budgets import Budget
 
-    topped_up(served.store, served.name, Budget.parse(text_of(fields, "budget", 20)))
+    topped_up(served.store, served.name, Budget.parse(text_of(fields, "budget", most=20)))
     return RedirectResponse("/lead", 303)

@@ -10,7 +10,7 @@ from activeeval.report.pages import Block, Lines, Paragraph, Table
 
 
 def gist(summary: CampaignReport) -> str:
-    """Summarize the design in a few words."""
+    """Summarize the design in a few words: method, budget, number of blocks (parts of the sample) and of queries."""
     drawn = summary.design
     budget, blocks = amount_of(summary.head.budget), counted(len(drawn.blocks), "block")
     return f"{drawn.method}, {budget} {summary.head.unit} in {blocks}, of {counted(drawn.queries, 'query')}"

@@ -43,7 +43,7 @@ class PastAnswers:
 
     def now(self, name: str) -> int:
         """Read the store's clock: UTC microseconds; a server's is extrapolated from a reading of the last minute."""
-        last = self._last_reading
+        last = self._last_reading  # a recent reading of a server's clock needs no statement
         if last is None or not self._is_extrapolated or time.monotonic() - last[0] > ASKED_S:
             return self._read(name, lambda connection, _, __: self._about_now(connection))
         return self._extrapolated(*last)

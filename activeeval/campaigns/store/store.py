@@ -89,7 +89,7 @@ class Store(PastAnswers):
     def campaign(self, name: str) -> CampaignRow:
         """Read a campaign's set-up; raise InputError listing the existing campaigns if none of this name exists."""
         with self._guard:
-            known = self._known.get(name)
+            known = self._known.get(name)  # id and row, which never change
         return self._read(name, lambda _, __, campaign: campaign) if known is None else known[1]
 
     def samples(self, name: str) -> list[SampleRow]:
