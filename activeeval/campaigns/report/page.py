@@ -139,6 +139,5 @@ def _cautions(summary: CampaignReport) -> list[Block]:
 
 def _picture(summary: CampaignReport) -> Charts:
     """Build the chart of the first question's estimates over time."""
-    head = summary.head
-    chart = reading_chart("reading0", summary.readings, answer=0, unit=head.unit, budget=head.budget)
+    chart = reading_chart("reading0", summary.readings, answer=0, unit=summary.head.unit, budget=summary.head.budget)
     return Charts([Chart(chart, f"{name_of(summary.estimates[0])}, as judging went on")])
