@@ -73,7 +73,7 @@ class Controls:
         """
         span = max(2, round(1 / self.rate))
         whole, rest = divmod(n_said, span)
-        return whole + (rest > self._place(judge, whole, span))
+        return whole + (rest > self._place(judge, whole, span))  # one a span, in the current span once it is passed
 
     def is_due(self, judge: str, n_said: int) -> bool:
         """Check whether the item after the first ``n_said`` items is a control (an item that checks the judge)."""

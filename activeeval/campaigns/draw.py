@@ -42,7 +42,7 @@ Say = Callable[[Note | Caution], object]
 def known_of(store: Store, name: str, source: str) -> KnownGrades:
     """Collect all grades that a campaign has judged or knew, without judges' names; messages call them ``source``."""
     state = state_of(store, name)
-    rows = [(*pair, grade, "") for pair, grade in labels_of(state).items()]
+    rows = [(*pair, grade, "") for pair, grade in labels_of(state).items()]  # query, document, grade, no judge
     return KnownGrades(source, rows, tuple(state.machine_cautions))
 
 

@@ -86,7 +86,7 @@ def seconds_of(times: Sequence[float]) -> Seconds:
 
 
 def days_of(events: Sequence[Event]) -> list[DailyAnswers]:
-    """Count the answers of each judge on each day (UTC)."""
+    """Count the answers of each judge on each day (UTC): grades, and items that cannot be judged."""
     counts = Counter((date_of(e.at)[:10], e.judge) for e in events if e.kind in ANSWERS)
     return [DailyAnswers(day=day, judge=judge, answers=n) for (day, judge), n in sorted(counts.items())]
 

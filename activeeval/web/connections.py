@@ -72,7 +72,7 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Start the body of a request; end the connection if too many requests are queued."""
-        self._has_moved = self._in_body = True
+        self._has_moved = self._in_body = True  # moved: `data_received` counts the bytes of a head anew
         self._end_head()
         if len(self.pipeline) >= _MOST_PIPELINED:
             raise ValueError("too many requests at once")  # stops the parser, which ends the connection

@@ -60,7 +60,7 @@ def owned(served: ServedCampaign, user: Person, token: str, refusal: str = _NOT_
     try:
         return served.desk.event_of(user.name, token)
     except InputError as error:
-        if error.is_passing:
+        if error.is_passing:  # the database is not available now: status 503
             raise
         raise RefusedError(404, refusal) from None
 

@@ -63,7 +63,7 @@ def end(served: CurrentCampaign, number: Number) -> Response:
 @router.post("/redraw")
 @for_role("lead")
 def redraw(served: CurrentCampaign, fields: Fields) -> Response:
-    """Draw a further sample (round) for the campaign, with the judged items as known."""
+    """Draw a further sample (round) of the form's ``budget`` for the campaign, with the judged items as known."""
     from activeeval.campaigns.draw import drawn_again
     from activeeval.inputs.budgets import Budget
 
@@ -90,7 +90,7 @@ def open_campaign(served: CurrentCampaign) -> Response:
 @router.post("/top-up")
 @for_role("lead")
 def top_up(served: CurrentCampaign, fields: Fields) -> Response:
-    """Add to the budget of the campaign: extend its sample."""
+    """Add the form's ``budget`` (a number of items, or a share as 10%) to the campaign: extend its sample."""
     from activeeval.campaigns.draw import topped_up
     from activeeval.inputs.budgets import Budget
 

@@ -88,6 +88,6 @@ def _document(served: ServedCampaign, at: ItemPosition, number: int) -> ItemView
     try:
         return document_of(served.store, served.name, at, number)
     except InputError as error:
-        if error.is_passing:
+        if error.is_passing:  # the database is not available now: status 503
             raise
         raise RefusedError(404, "There is no such document here.") from None

@@ -62,6 +62,6 @@ def _answered(served: ServedCampaign, judge: str, number: Number) -> TrainingVie
     try:
         return trained_on(served.store, served.name, judge, served.training, number)
     except InputError as error:
-        if error.is_passing:
+        if error.is_passing:  # the database is not available now: status 503
             raise
         raise RefusedError(404, "Please answer the items in their order.") from None

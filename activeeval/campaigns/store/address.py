@@ -124,7 +124,7 @@ def _check_file(parsed: URL, url: str, place: str) -> None:
 
 def _check_server(url: str, place: str) -> None:
     """Raise InputError if a server's URL has an unescaped @ or ? in its password."""
-    user = _BEHIND_USER.match(url)
+    user = _BEHIND_USER.match(url)  # all up to the @ before the host; head: host, port and database
     head, mark, options = url[user.end() if user else 0 :].partition("?")
     if "@" in head or (mark and not all("=" in option for option in options.split("&"))):
         raise InputError(f"{place}: in a password @ and ? are written %40 and %3F, options as ?NAME=VALUE&NAME=VALUE")

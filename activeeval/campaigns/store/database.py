@@ -316,8 +316,8 @@ def _writer_of(path: str | None) -> threading.RLock:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    """Configure a new SQLite connection."""
-    connection.isolation_level = None  # only the explicit BEGIN below, none by the driver
+    """Configure a new SQLite connection: foreign keys are checked, and a commit waits for the disk."""
+    connection.isolation_level = None  # only the explicit BEGIN of `_begin_sqlite`, none by the driver
     for pragma in ("foreign_keys=ON", "synchronous=FULL"):
         connection.execute(f"PRAGMA {pragma}")
 

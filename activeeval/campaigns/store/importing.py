@@ -264,6 +264,7 @@ class _Desk:
         """Acknowledge the judge's earlier answer ``old`` if it is the same, else supersede it."""
         if says_the_same(old, judgment):
             return Acknowledged(event=old, is_repeated=True)
+        # an imported answer was not shown by this system
         return self._add(judgment_event(replace(old, shown_at=None), judgment, self.at, key, supersedes=old.seq))
 
     def _late(self, item: Event, judgment: JudgeAnswer, key: str | None, why: str) -> Acknowledged:
