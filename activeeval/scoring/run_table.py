@@ -196,7 +196,7 @@ class RunTable:
 
 
 def _named(run: RunRow, runs: Sequence[RunRow], versus: bool) -> dict[str, Cell]:
-    """Build the fields with the name of a run, and with ``versus`` of the run compared with it."""
+    """Build the fields with the name of a run, and with ``versus`` of the baseline, the last of the two ``runs``."""
     names: dict[str, Cell] = {"run": run.run}
     return names | ({"versus": runs[-1].run} if versus else {})
 
