@@ -59,7 +59,7 @@ class Drawable:
 
     @classmethod
     def of(cls, recipe: Recipe, survey: Survey) -> Drawable:
-        """Compute the sampling probabilities and draws from the survey's columns (arrays by query)."""
+        """Compute sampling probabilities and draws from the survey's columns: p, mean, variance and cost by query."""
         weights, *columns = survey.columns
         p, unit = weights / survey.sums.weight, survey.sums.unit
         q = recipe.method.draw_probs(p, columns, survey.cheapest, unit, recipe.share)
@@ -67,7 +67,7 @@ class Drawable:
             n_queries=p.size,
             n_open=p.size,
             population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),
-            base=0.0,
+            base=0.0,  # no value is known before a query is drawn: all are open
             settled_squares=0.0,
             open_squares=0.0,
             open_share=1.0,
@@ -146,9 +146,7 @@ class ChunkedDesign:
         by_batches: bool = False,
         surely: bool = False,
     ) -> Campaign:
-        """Start a campaign with the same sample, unit by unit, as the whole pool in memory with this seed.
-
-        Its pool holds the queries of the sample; estimates are for the whole pool and the targets of the design.
+        """Start a campaign on the sampled queries with the same sample as the whole pool in memory with this seed.
 
         Parameters
         ----------
@@ -158,10 +156,12 @@ class ChunkedDesign:
             The chunks of the design again; with adaptive depth they must be iterable twice.
         rng : Generator, SeedSequence, int or None
             Seed of the sample: with the ids it determines all random numbers.
+        blocks : sequence of float, optional
+            Cumulated budgets at which the sample may be read; by default quarters of the budget.
         up_to : float, optional
             Largest budget after top-ups; by default no top-ups.
         by_batches, surely : bool
-            With adaptive depth: as for `Campaign`.
+            With adaptive depth: request batches, not single items; only what the budget pays for in any case.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class ChunkedDesign:
         return Campaign(design, key=int(key), by_batches=by_batches, surely=surely)
 
     def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
-        """Build the design of the units with random levels, by `key`, below a threshold; may raise an InputError."""
+        """Build the design of the units whose random levels, drawn by `key`, lie below the threshold of a budget."""
         selected, n = SelectedUnits(budget=budget), len(self.survey.names)
         if self.recipe.follows_labels and isinstance(source, SuppliedChunks) and source.comes_once:
             raise InputError("with adaptive depth chunks are read twice: give a list or a function")
@@ -201,7 +201,7 @@ class ChunkedDesign:
     def _drawn(self, source: Source, key: np.uint64, budget: float, drawable: Drawable, *, expected: bool) -> Design:
         """Build the design of a sample with replacement; `budget` is met on average if `expected`, else at most."""
         draws, offsets = drawable.draws, self.survey.offsets
-        drawn, _, last = draws.run(key, budget, expected=expected)
+        drawn, _, last = draws.run(key, budget, expected=expected)  # `last`: the query that could not be paid
         needed = np.union1d(drawn, [int(np.argmax(draws.costs)), *([] if last is None else [last])])
         bounds = np.searchsorted(needed, offsets)
         chosen: dict[int, Ints] = {
@@ -225,7 +225,7 @@ class ChunkedDesign:
 
 
 def _source_of(chunks: Any) -> Source:
-    """Wrap chunks in a source; a source is kept."""
+    """Wrap chunks in a source of partitions; what is a source already (it has `is_streamed`) is returned as it is."""
     return chunks if hasattr(chunks, "is_streamed") else SuppliedChunks(chunks)
 
 
@@ -359,7 +359,7 @@ class RatesTask:
 
 
 def _equal_loss(recipe: Recipe, survey: Survey, engine: Engine, scratch: Scratch) -> tuple[Recipe, Survey]:
-    """Set the target weights so that all targets lose the same share of precision, and update the survey's sums."""
+    """Set the target weights so that all targets lose the same share of precision; update the survey's rate sums."""
     weights = tuple(equal_loss_weights(survey.planned / survey.sums.weight))
     recipe = replace(recipe, weights=weights)
     of_parts = engine.map(RatesTask(recipe=recipe, scratch=scratch), range(len(survey.names)))

@@ -125,5 +125,8 @@ class Recipe:
         )
 
     def part(self, design_input: DesignInput, order: Order, scheme: Scheme) -> Design:
-        """Build the design of a part of the pool from its sampling order and the scheme that draws units."""
+        """Build the design of a part of the pool from its sampling order and the scheme that draws units.
+
+        With adaptive depth (a query's labels decide how deep it is judged), `looked` adds the rule for that.
+        """
         return self.method.looked(self.method.design_of(design_input, order, scheme, self.max_grade), self.weights)

@@ -45,8 +45,8 @@ class PartitionUnits:
     levels, costs : ndarray, shape (n_units,)
         Random level and cost of each unit, ascending by level. A sample takes the units below a threshold level.
     dearest : ndarray, shape (n, 3)
-        The most expensive queries: cost of their most expensive unit, their number, and the first half of a hash of
-        their id.
+        The most expensive queries, which a warning about a small budget needs: cost of their most expensive unit, their
+        number, and the first half of a hash of their id, which orders equal costs.
     curves : tuple of (PlannedVariance, PlannedVariance or None)
         Planned variance of each target, by the model and for equally likely grades.
     """
@@ -61,6 +61,7 @@ class PartitionUnits:
         """Convert the units to bytes, to be sent by a worker."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in ("levels", "costs", "dearest")}
         arrays["numbers"] = self.numbers.astype(np.int32)
+        # a curve: planned variance by sampling level; blind: for equally likely grades
         for t, (planned, blind) in enumerate(self.curves):
             arrays[f"planned{t}"] = planned.array()
             arrays |= {} if blind is None else {f"blind{t}": blind.array()}
@@ -241,7 +242,10 @@ class SelectedUnits:
         return self.level * (1 + _ROOM)
 
     def take(self, partition: int, new: PartitionUnits) -> None:
-        """Merge the units of the next partition, and drop those beyond the budget."""
+        """Merge the units of the next partition (by its number), and drop those beyond the budget.
+
+        ``places`` pairs partition and query number of each unit.
+        """
         places = np.column_stack((np.full(new.numbers.size, partition), new.numbers))
         levels = np.concatenate((self.levels, new.levels))
         by_level = np.argsort(levels, kind="stable")

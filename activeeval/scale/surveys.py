@@ -30,7 +30,8 @@ _ALIKE = 1e-9
 class Kind:
     """Properties common to all chunks of a pool.
 
-    `n_seen`: number of grades with a positive probability (None: no factor).
+    `n_grades`: columns of the grade probabilities (None: no model). `n_seen`: number of grades with a positive
+    probability (None: no factor). `questions`: a text for each target, as "DCG@10 of 2", its measure and rankings.
     """
 
     n_grades: int | None
@@ -195,10 +196,11 @@ def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
     method, places = recipe.method, design_input.places
     n_targets, n_wanted = len(design_input.targets), places.open_costs.size
     nested = method.stage.is_nested
+    # equal rates: of this order only ids, p and sums that no rate enters are used
     flat = places.order(weights, np.ones(weights.size), np.ones(n_wanted), 1.0, is_nested=nested)
     columns = method.scheme.columns(design_input)
     is_drawn = bool(columns)  # with replacement: the draws need only q and λ of the queries
-    readings = tuple(
+    readings = tuple(  # what an estimator needs of a target besides labels
         method.stage.reading(target, flat, design_input.beliefs, design_input.known)
         for target in (() if is_drawn else design_input.targets)
     )
@@ -268,10 +270,7 @@ class Survey:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[str, PartitionSurvey]]) -> Survey:
-        """Combine the surveys of partitions, each with the partition's name.
-
-        Raise InputError if they differ in kind.
-        """
+        """Combine the surveys of partitions, each with its partition's name; raise InputError if kinds differ."""
         collected = _CollectedPartitions()
         for name, survey in parts:
             collected.take(name, survey)
@@ -308,8 +307,8 @@ class _CollectedPartitions:
         """Start without partitions; ``sizes`` begins with 0, so that its cumulative sums are the offsets of queries."""
         self.names: list[str] = []
         self.sizes, self.marks = [0], []  # type: ignore[var-annotated]
-        self.first: PartitionSurvey | None = None
-        self.total: PartitionSurvey | None = None
+        self.first: PartitionSurvey | None = None  # its kind is that of all
+        self.total: PartitionSurvey | None = None  # sums of the partitions so far
         self.hashes, self.columns = array("Q"), tuple(array("d") for _ in range(4))  # arrays that grow in place
 
     def take(self, name: str, survey: PartitionSurvey) -> None:
@@ -318,7 +317,7 @@ class _CollectedPartitions:
         survey.kind.check_fits(self.first.kind, name, (self.names or [name])[0])
         if survey.columns:
             self.hashes.frombytes(survey.columns[0].tobytes())
-        for column, values in zip(self.columns, survey.columns[1:], strict=False):
+        for column, values in zip(self.columns, survey.columns[1:], strict=False):  # none unless with replacement
             column.frombytes(values.tobytes())
         self.names.append(name)
         self.sizes.append(survey.sums.n_queries)

@@ -135,7 +135,10 @@ class UnitTable:
         )
 
     def rates(self, recipe: Recipe, places: OrderPlaces) -> RelativeRates:
-        """Compute the sampling rates of the partition up to a common factor; `places` are those of the table."""
+        """Compute the sampling rates of the partition up to a common factor; `places` are those of the table.
+
+        All rates are `alike` for a method that does not sample by variance.
+        """
         method = recipe.method
         return relative_rates(method.stage, places, self.variances, recipe.weights, alike=not method.is_optimal)
 
@@ -153,7 +156,11 @@ class UnitTable:
         return sums.top, sums.bottom, sums.largest
 
     def curves(self, order: Order) -> Curves:
-        """Compute the planned variances of this partition under an order, by target (model, equally likely grades)."""
+        """Compute the planned variances of this partition under an order, by target.
+
+        Each is a pair of curves over the sampling level: by the grade model (0 everywhere without one), and for
+        equally likely grades (None if the largest grade is unknown).
+        """
         places, p = OrderPlaces.of_order(order), order.query_probs
         planned = [planned_by(order, places, each, p) if self.has_model else _NOTHING for each in self.variances]
         blind = [None if each is None else planned_by(order, places, each, p) for each in self.blind]
@@ -207,7 +214,7 @@ def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
 
     The result is None if the largest grade is unknown.
     """
-    if reading.top is None:
+    if reading.top is None:  # the largest grade
         return None
     target, stage = reading.target, design_input.stage
     even = stage.model(GradeProbs.uniform(target.pool, reading.top, design_input.known))

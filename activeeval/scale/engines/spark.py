@@ -84,7 +84,7 @@ class _KeyRunner:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Runs waves (lists) of keys under a tag, by which they can be cancelled."""
+    """Runs waves (lists) of pickled keys under a tag, by which they can be cancelled; `rows` is applied to each key."""
 
     session: Any
     rows: _KeyRunner
@@ -114,7 +114,10 @@ def _is_connect(session: Any) -> bool:
 
 
 def _parallelism(session: Any) -> int:
-    """Determine the number of concurrent tasks of a session."""
+    """Determine the number of concurrent tasks of a session.
+
+    Spark Connect does not report it, so the partitions that Spark gives a range of numbers are counted.
+    """
     if not _is_connect(session):
         return int(session.sparkContext.defaultParallelism)
     return int(session.range(2**20).selectExpr("spark_partition_id()").distinct().count())
