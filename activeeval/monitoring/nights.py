@@ -236,7 +236,7 @@ def _designed(
 
 def _sample(settings: Settings, case: PreparedCase, questions: Sequence[QuestionTarget], design: Design) -> DrawnSample:
     """Build the sample of a design for tonight's questions, with the random numbers of the watch's seed."""
-    names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
+    names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))  # a ranking's system, by identity
     return DrawnSample(
         campaign=Campaign(design, key=int(key_of(settings.seed))),
         questions=tuple(each.question for each in questions),
@@ -265,7 +265,8 @@ def _drawn(
     """Count the new, unjudged and known items of a drawn sample; `campaign` is the name under which it is stored.
 
     `probs_before`, shape (n_items,), has the probability that each item was drawn before tonight. A drawn item whose
-    random number lies below it was drawn before and is still unjudged (pending).
+    random number lies below it was drawn before and is still unjudged (pending). ``in_hand`` has the grade of each
+    item's earlier label, −1 without one.
     """
     design = sample.campaign.design
     to_judge = [item for unit in sample.campaign.planned for item in unit.items]

@@ -165,7 +165,8 @@ class Settings:
         """Compute the confidence of the interval that decides about a difference on a night (a dated run).
 
         A night raises a false alarm with probability at most ``false_alarms`` / 100. This is divided among its
-        comparisons, each measure with each run (Bonferroni), and among its interim analyses (`SHARES_OF_LOOKS`).
+        comparisons, each measure with each run (Bonferroni), and among its interim analyses (`SHARES_OF_LOOKS`). Only
+        an interval below 0 raises an alarm, one of the two sides of an interval that misses 0: hence the factor 2.
 
         Parameters
         ----------

@@ -141,7 +141,7 @@ class PartitionedPool:
         return self._chunk(key.path, table)
 
     def read_some(self, key: PartKey, queries: Ints) -> Chunk:
-        """Read some queries of a partition by their ascending numbers in `read`'s chunk; only their row groups are read.
+        """Read some queries of a partition by their ascending numbers in `read`'s chunk, from their row groups only.
 
         InputError is raised as by `read` (truncated file, other schema, invalid values), and if there is no such query.
         """
