@@ -23,7 +23,7 @@ _ONE_IN_TWENTY = 1.64  # standard errors: random answers exceed it one time in t
 
 
 class UndeterminedWarning(UserWarning):
-    """Warn that preferences do not determine some gains or discounts: only the penalty and the shape constraint do.
+    """Warning that preferences do not determine some gains or discounts: only the penalty and the shape constraint do.
 
     Parameters
     ----------
@@ -54,6 +54,7 @@ def cautions(data: PreferenceData, summary: PairSummary, weights: Floats, shape:
     with_ties : bool
         True if the weights were learned from ties too.
     """
+    # counts of preferences: indistinguishable: between equal lists; decided, unexplainable: every DCG agrees, disagrees
     warnings: list[Caution] = []
     falls = shape == "decreasing"
     if falls and summary.unexplainable + summary.indistinguishable == summary.pairs:
@@ -140,10 +141,11 @@ def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
 def _hidden_directions(data: PreferenceData, readout: ReadOut) -> int:
     """Count the undetermined directions at these gains and discounts (see `blind_spots`), except the overall scale."""
     n_ranks, n_levels = data.depth, data.n_levels
+    # derivatives of the weights c gᵀ, flattened by rank, then grade: one column for each discount and each gain above 0
     by_discount = np.kron(np.eye(n_ranks), readout.gains[:, None])
     by_gain = np.kron(readout.discounts[:, None], np.eye(n_levels)[:, 1:])
     differences = data.differences()
     seen = (differences.T @ differences).toarray()
     tangent = np.hstack((by_discount, by_gain))
-    spectrum = np.linalg.eigvalsh(tangent.T @ seen @ tangent)
+    spectrum = np.linalg.eigvalsh(tangent.T @ seen @ tangent)  # ascending; 0 for a direction that no pair sees
     return int((spectrum < _UNSEEN * spectrum[-1]).sum()) - 1

@@ -169,6 +169,7 @@ class Increments:
         """
         if shape == "free":
             return cls(sparse.eye_array(n_ranks * n_levels, format="csr"), n_ranks * n_levels)
+        # the advantage of a grade over the one below, at a rank, is the sum of its increments from this rank on
         over_ranks = np.triu(np.ones((n_ranks, n_ranks))) if shape == "decreasing" else np.eye(n_ranks)
         over_grades = np.tri(n_levels)[:, 1:]
         worst = np.kron(np.eye(n_ranks), np.ones((n_levels, 1)))
@@ -197,7 +198,7 @@ class _Bounds:
             return np.zeros(self.rows.shape[1])
         if n <= _OPEN:
             return self._solve(np.ones(n, dtype=bool), np.zeros(n, dtype=bool), increments)
-        step = -(-n // _OPEN)
+        step = -(-n // _OPEN)  # rounded up; every step-th bound is in the sample, at step times its cost
         sample = _Bounds(self.rows[::step], self.margins[::step], self.costs[::step] * step)
         weights = sample.least_violation(increments)
         lacks = self.margins - self.rows @ weights
@@ -214,7 +215,8 @@ class _Bounds:
     def _has_descent_direction(self, increments: Increments) -> bool:
         """Check whether a step from weights of 0 lowers the loss.
 
-        Without such a step the solver would return rounding errors.
+        Without such a step the solver would return rounding errors. ``pull`` is minus half the derivative of the loss
+        by the increments z at 0; the first ``n_free`` increments have any sign, the others can only grow.
         """
         wanted = self.costs * np.maximum(self.margins, 0.0)
         pull = increments.matrix.T @ (self.rows.T @ wanted)
@@ -237,7 +239,8 @@ class _Bounds:
             If the solver does not reach its tolerance.
         """
         largest = self.costs.max(initial=0.0) or 1.0
-        unit = min(largest, np.sqrt(largest))
+        unit = min(largest, np.sqrt(largest))  # of the objective, so that the solver sees numbers of similar size
+        # variables: the increments z (w = matrix @ z), then the violation of each open bound
         matrix, n_weights = increments.matrix, self.rows.shape[1]
         rows, known = self.rows[is_open] @ matrix, self.rows[violated] @ matrix
         open_costs, costs = self.costs[is_open] / unit, self.costs[violated] / unit

@@ -95,7 +95,7 @@ class Likelihood:
     def limits(self) -> list[tuple[float, float]]:
         """Lower and upper bound of each variable of z, a list of K + Y + 2 pairs."""
         steepest = max(_STEEPEST, len(self.rows) / _PREFERENCES_A_STEP)
-        largest = 1.0 if self.sums[0, -1] else _FARTHEST
+        largest = 1.0 if self.sums[0, -1] else _FARTHEST  # the first discount is 1; this entry is 0 if they may rise
         shares = [(0.0, largest)] * self.n_ranks + [(0.0, 1.0)] * self.n_steps
         return [*shares, (np.log(_FLATTEST), np.log(steepest)), _TURNED]
 
@@ -104,7 +104,7 @@ class Likelihood:
 
         z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
         """
-        discounts, steps = self._parts(z)
+        discounts, steps = self._parts(z)  # steps: γ, the gain of each grade over the grade below
         value, by_weight, by_noise = self.of_weights(np.outer(discounts, steps), z[-2], z[-1])
         return value, np.concatenate((by_weight @ steps @ self.sums, discounts @ by_weight, by_noise))
 
@@ -121,6 +121,7 @@ class Likelihood:
             log s and ε.
         """
         by_pair = self._by_pair(weights.ravel(), log_steepness, turned)
+        # by t of each pair, up to the scale; the second term comes from the root mean square that divides t
         by_lead = by_pair.slopes - by_pair.units * (by_pair.slopes @ by_pair.units / len(self.rows))
         by_weight = (by_lead @ self.rows).reshape(self.n_ranks, -1) * by_pair.scale
         by_steepness = np.exp(log_steepness) * (by_pair.slopes @ by_pair.units)
@@ -158,6 +159,7 @@ class Likelihood:
     def best(self) -> Floats:
         """Search for the z of the largest likelihood from several starts, shape (K + Y + 2,).
 
+        They have DCG's discounts 1 / log2(1 + k), equal steps of the gains, and different noise.
         z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
         """
         usual = np.linalg.solve(self.sums, 1 / np.log2(1 + np.arange(1, self.n_ranks + 1)))
@@ -213,7 +215,7 @@ class Likelihood:
         options : dict
             Options of SLSQP.
         """
-        scale = self.readings[[0, -1]]
+        scale = self.readings[[0, -1]]  # from z to c_1 and g(Y)
         fixed = {"type": "eq", "fun": lambda z: scale @ z - 1, "jac": lambda z: scale}
         low, high = np.array(self.limits).T
         all_constraints = [fixed, *constraints]
@@ -269,7 +271,7 @@ class _CachedObjective:
     """Cache the value and gradient of a function at the last z, as the solver requests the two one after the other."""
 
     def __init__(self, function: Callable[[Floats], tuple[float, Floats]]) -> None:
-        """Start with an empty cache; ``function`` maps z to its value and gradient."""
+        """Start with an empty cache: the bytes of the last z, and the (value, gradient) that ``function`` had there."""
         self._function, self._at, self._last = function, b"", (0.0, np.zeros(0))
 
     def __call__(self, z: Floats) -> tuple[float, Floats]:

@@ -117,12 +117,13 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
         raise InputError(f"there are no intervals of {kind}: they are of gains and discounts with a shape")
     strict_share(confidence, "confidence")
     chosen = np.flatnonzero(~data.ties & (data.preferred != data.other).any(axis=1))
+    # groups: the query of each preference, or the preference itself, as the unit that is drawn independently
     preferences, groups = data.subset(chosen), np.unique(data.groups()[chosen], return_inverse=True)[1]
     informative = open_pairs(preferences)
     likelihood = Likelihood.of(preferences, learner.shape == "decreasing")
     best = likelihood.best()
     agreeing = _agreeing_of_few_kinds(likelihood, best, informative, confidence)
-    n_free = likelihood.n_ranks + likelihood.n_steps - 2
+    n_free = likelihood.n_ranks + likelihood.n_steps - 2  # the first discount and the best gain are the scale
     drops = _drop(confidence, len(np.unique(groups[informative])), n_free) * _design_effects(likelihood, best, groups)
     low, high = _ends(likelihood, best, drops, agreeing)
     readout = learner.read_out()
@@ -284,6 +285,7 @@ def _step(likelihood: Likelihood, direction: Floats, z: Floats, radius: float, m
     With `margin` 0, direction · x is minimised subject to non-negative leads. With a margin > 0 and direction 0, the
     least lead is maximised, up to the margin. Return None if the program has no solution.
     """
+    # variables: the increments x of discounts and gains, then the least lead, at most `margin`; x keeps c_1 = g(Y) = 1
     leads, slopes = likelihood.leads(z)
     closest = np.argsort(leads, kind="stable")[:_CLOSEST]
     low, high = np.array(likelihood.limits)[:-2].T
