@@ -190,7 +190,7 @@ class _InteriorPoint:
         now = float(alpha @ z + slack @ xi) / n
         most = self._most(d_alpha, d_z, d_xi)
         after = (alpha + most * d_alpha) @ (z + most * d_z) + (slack - most * d_alpha) @ (xi + most * d_xi)
-        goal = now * (max(float(after) / n, 0.0) / now) ** 3
+        goal = now * (max(float(after) / n, 0.0) / now) ** 3  # Mehrotra's rule: small if the predictor gets far
         d_alpha, d_z, d_xi = direction(goal - alpha * z - d_alpha * d_z, goal - slack * xi + d_alpha * d_xi)
         size = min(1.0, _SHARE * self._most(d_alpha, d_z, d_xi, 1.0 / _SHARE))
         # rounding may put a value onto a bound

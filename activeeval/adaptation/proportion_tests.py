@@ -99,7 +99,8 @@ class Strata:
         """
         # z at the smallest p-value that must be right: two ways of comparing, two sides
         z = -float(ndtri(level / 4))
-        hazard = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / ndtr(-z)
+        hazard = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / ndtr(-z)  # φ(z)/Φ(−z)
+        # largest γ for which Edgeworth's term, γ (z² − 1)/6 · φ(z)/Φ(−z), changes the probability by `MOST_SKEWED`
         most = 6 * MOST_SKEWED / (abs(z * z - 1) * hazard)
         variance, third = self.sums[1:3]
         is_skewed = np.abs(third) > most * variance**1.5
