@@ -236,7 +236,7 @@ def _labels(campaign: Campaign, top: int) -> Floats:
     NaN for items without a label. Only labels that the estimate of the campaign uses are included.
     """
     design, selection = campaign.design, campaign.selection  # a place is an item in judging order
-    inside = np.zeros(design.pool.n_items, dtype=np.bool_)
+    inside = np.zeros(design.pool.n_items, dtype=np.bool_)  # items of the places selected so far
     inside[design.order.items[selection.places]] = True
     is_open = np.flatnonzero(inside & (design.known < 0))
     labels: SoftLabels = campaign.labels.over(design.known, is_open)

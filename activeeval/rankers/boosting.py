@@ -59,7 +59,7 @@ class PairEdges:
 
     @classmethod
     def of(cls, weak: Floats, lists: JudgedLists, part: Part) -> Self:
-        """Build the edges on all pairs of lists, or on those of the top with the rest; `weak` is (n_items, n_weak)."""
+        """Build the edges on all pairs ("all"), or of items above grade 0 with others ("top"); weak: (n_items, n_weak)."""
         return cls(weak, PairExponential(part).on(lists))
 
     def __call__(self, scores: Floats) -> Floats:
@@ -230,7 +230,7 @@ class BoostedRanker(StagedRanker):
         return np.hstack([scaled > step for step in steps]).astype(np.float64)
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
-        """Store the minimum and the range of each feature; a constant feature has range 1."""
+        """Store the minimum (``means_``) and range (``scales_``) of each feature; a constant feature has range 1."""
         self.means_ = features.min(axis=0).astype(np.float64)
         widths = features.max(axis=0) - self.means_
         self.scales_ = np.where(widths > 0, widths, 1.0)
@@ -287,7 +287,7 @@ class RankBoost(BoostedRanker):
     """
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        """Build the edges on all pairs of different grades."""
+        """Build the only edges to boost, of weight 1: on all pairs; weak rankers' values `weak` are (n_items, n_weak)."""
         return ((1.0, PairEdges.of(weak, lists, "all")),)
 
 
@@ -358,7 +358,7 @@ class AdaRank(BoostedRanker):
             raise InputError(f"tol must not be negative, got {self.tol!r}")
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, ListEdges]]:
-        """Build the edges on whole lists, by the chosen measure."""
+        """Build the only edges to boost, of weight 1: on whole lists; `weak` has weak rankers' values by item."""
         return ((1.0, ListEdges.of(weak, lists, "all", self.measure)),)
 
     def _acceptance(self, terms: Sequence[tuple[float, Any]]) -> Callable[[Floats, Floats], bool]:

@@ -181,6 +181,7 @@ def least_regularised(columns: Floats, term: Term, C: float, tol: float, max_ite
     n_iter = 0
     while True:
         n_iter += 1
+        # the cuts, lower bounds of R, give a lower bound of the objective; the best weights so far give an upper one
         value, slope, height = problem.cut(at)
         if value < lowest:
             best, lowest = at, value

@@ -163,7 +163,11 @@ class ListwiseAP:
     part: Part = "all"
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Bind the loss to lists."""
+        """Bind the loss to lists: a function of their items' scores.
+
+        A cut of a list separates relevant items, from its start to the middle, from others, up to the stop. Weights
+        give each list the same share, divided among its cuts.
+        """
         from activeeval.core.kernels.learning import losses
 
         starts, middles, stops = _relevance_cuts(lists) if self.part == "all" else _grade_cuts(lists)
@@ -234,7 +238,8 @@ class PermutationCrossEntropy:
         spans = lists.spans(self.part)
         self._refuse_long(lists, spans.stops - spans.starts, spans.starts)
         labels = [tuple(lists.grades[a:b].tolist()) for a, b in zip(spans.starts, spans.stops, strict=True)]
-        # lists with top-k labels share their labels, so one table serves all of them
+        # lists with top-k labels share their labels, so one table (for each of the 2^n subsets of n items, the
+        # probability under the labels that they are the last of a permutation) serves all of them
         begins, tables, n = {}, [], 0
         for key in dict.fromkeys(labels):
             table = np.empty(1 << len(key))
@@ -307,7 +312,7 @@ class FocusedLoss:
     beta: float
 
     def on(self, lists: JudgedLists) -> WeightedSum:
-        """Bind the loss to lists."""
+        """Bind both losses to lists, each weighted by its share divided by its value at equal scores."""
         terms = (self.list_loss.on(lists), self.pair_loss.on(lists))
         nothing = np.zeros(lists.grades.size)
         return WeightedSum(terms, (self.beta / terms[0](nothing)[0], (1.0 - self.beta) / terms[1](nothing)[0]))
