@@ -192,6 +192,7 @@ class _Bounds:
 
         With many bounds, a subsample gives first weights; bounds far from their margin there are classified as
         satisfied or violated, and only the others stay open. Misclassified bounds are opened until none is left.
+        ``increments`` z express the shape of the weights, w = Mz with entries of z that cannot be negative.
         """
         n = self.margins.size
         if not self._has_descent_direction(increments):
@@ -232,6 +233,8 @@ class _Bounds:
             Bounds whose violation is a variable of the program.
         violated : ndarray of bool, shape (n_bounds,)
             Bounds known to be violated: they enter as squares in w. All others are known to be satisfied and drop out.
+        increments : Increments
+            The matrix M of w = Mz, and the number of entries of z (the first ones) that may be negative.
 
         Raises
         ------

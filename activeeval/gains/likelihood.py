@@ -242,7 +242,8 @@ class Likelihood:
     def _by_pair(self, weights: Floats, log_steepness: float, turned: float) -> _ByPair:
         """Compute the probability of each preference under the weights, and the derivatives of its logarithm.
 
-        `weights`, shape (K · Y,), are increments over the grade below; `turned` is ε.
+        `weights`, shape (K · Y,), are increments over the grade below, by rank and grade; `turned` is ε, the share of
+        reversed preferences, and `log_steepness` log s.
         """
         leads = self.rows @ weights
         size = float(np.sqrt(leads @ leads / len(leads) + _FAINT))

@@ -72,7 +72,8 @@ class ScaledGrades:
         """Map a grader's values linearly to 0 … `top`, from the stated scale, else from the range of the values.
 
         Whole grades within the human scale are unchanged, and a few outside it count as missing. Scores, and grades of
-        which more lie outside, are mapped from their minimum and maximum.
+        which more lie outside, are mapped from their minimum and maximum. ``on_pool`` has the values by item, NaN
+        without a reply, and the probabilities of grades behind them, if the grader gave some.
         """
         values, graded = on_pool.values, on_pool.values[on_pool.is_graded]
         if grades.scale is None and on_pool.probs is None and (n_stray := _stray(graded, top)):

@@ -200,7 +200,7 @@ def estimate_night(
         "settings": settings,
         "cautions": states[-1].machine_cautions,
         "n_suspicion": states[1].progress.judged + states[1].progress.waiting if len(states) > 1 else 0,
-        **missing,
+        **missing,  # n_missing, n_queries and run
     }
     if reading is None:  # unjudged items, or no judgments yet
         values = [_value(date, measure, None, states) for measure in settings.measures]

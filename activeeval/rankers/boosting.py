@@ -59,7 +59,7 @@ class PairEdges:
 
     @classmethod
     def of(cls, weak: Floats, lists: JudgedLists, part: Part) -> Self:
-        """Build the edges on all pairs ("all"), or of items above grade 0 with others ("top"); weak: (n_items, n_weak)."""
+        """Build the edges on all pairs ("all"), or of items above grade 0 with others; `weak` is (n_items, n_weak)."""
         return cls(weak, PairExponential(part).on(lists))
 
     def __call__(self, scores: Floats) -> Floats:
@@ -287,7 +287,7 @@ class RankBoost(BoostedRanker):
     """
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        """Build the only edges to boost, of weight 1: on all pairs; weak rankers' values `weak` are (n_items, n_weak)."""
+        """Build the only edges to boost, of weight 1: on all pairs; `weak` has weak rankers' values by item."""
         return ((1.0, PairEdges.of(weak, lists, "all")),)
 
 

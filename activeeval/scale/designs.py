@@ -202,8 +202,9 @@ class ChunkedDesign:
         """Build the design of a sample with replacement; `budget` is met on average if `expected`, else at most."""
         draws, offsets = drawable.draws, self.survey.offsets
         drawn, _, last = draws.run(key, budget, expected=expected)  # `last`: the query that could not be paid
+        # the dearest query and `last` are fetched too, as warnings about a small budget need their costs
         needed = np.union1d(drawn, [int(np.argmax(draws.costs)), *([] if last is None else [last])])
-        bounds = np.searchsorted(needed, offsets)
+        bounds = np.searchsorted(needed, offsets)  # offsets: number of the first query of each partition
         chosen: dict[int, Ints] = {
             k: needed[bounds[k] : bounds[k + 1]] - offsets[k]
             for k in range(offsets.size - 1)
@@ -246,8 +247,7 @@ def chunked_design(
     chunks : iterable of Chunk, function that returns one, or Source
         Together the pool; they are read one by one and none is kept. Query ids must be unique over all.
     measure : SampledMeasure, or function of a chunk
-        Measure of the chunk's ranking, or of the difference of its two. A function returns one or several targets of a
-        chunk, estimated from one sample.
+        Measure of the chunk's ranking, or of the difference of its two; or a function from a chunk to its targets.
     method : str, optional
         By default `default_method` of the measure: the most precise method that is robust to a bad grade model.
     weights : sequence of float, optional
@@ -262,7 +262,7 @@ def chunked_design(
     Raises
     ------
     InputError
-        If a partition cannot be sampled, does not match the first, or repeats a query; with the partition.
+        With the partition's name, if it cannot be sampled, does not match the first, or repeats a query.
 
     Examples
     --------

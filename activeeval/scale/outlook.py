@@ -79,7 +79,12 @@ class OutlookTask:
     only_costs: bool
 
     def __call__(self, number: int) -> bytes:
-        """Compute the sums of a partition by its number, as bytes: shape (1, n_levels) or (4 + n_targets, n_levels)."""
+        """Compute the sums of a partition by its number, as bytes of two arrays.
+
+        "sums" has a column for each level, and the cost as its row; without ``only_costs`` also opened queries, judged
+        items, opened queries not certain to be judged, and the variance of each target. "least", shape (1,), is the
+        cost of the most expensive unit, which is judged at once: the smallest budget that works.
+        """
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         if not table.numbers.size:
             n = 1 if self.only_costs else 4 + len(table.variances)

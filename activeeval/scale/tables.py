@@ -222,7 +222,7 @@ def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
 
 
 def _of_queries(variances: Variances, numbers: Ints) -> Variances:
-    """Restrict variances to some queries by number; values by item stay."""
+    """Restrict variances to some queries by number: all those with a wanted item, so that values by item stay."""
     return Variances(
         of_query=variances.of_query[numbers],
         of_open=variances.of_open,
@@ -232,7 +232,7 @@ def _of_queries(variances: Variances, numbers: Ints) -> Variances:
 
 
 def _variance_arrays(prefix: str, variances: Variances) -> Arrays:
-    """Convert variances to named arrays with a prefix."""
+    """Convert variances to named arrays with a prefix; an array of equal values is stored as a single value."""
     return {
         f"{prefix}of_query": short(variances.of_query),
         f"{prefix}of_open": short(variances.of_open),

@@ -108,7 +108,10 @@ class Evaluation:
         )
 
     def _footnotes(self, confidence: float) -> list[str]:
-        """List the footnotes: definition of the measure, intervals and counts."""
+        """List the footnotes: definition of the measure, intervals, and counts of queries left out or counted as 0.
+
+        ``pool.log`` is the name of the search log that the queries were drawn from, "" for none.
+        """
         name, definition = self.target.name, str(self.target.measure)
         defined = [] if name == definition else [f"{name} is {definition}."]
         wide = f"all the traffic of {self.pool.log}" if self.pool.log else "those that these are a sample of"
@@ -118,7 +121,7 @@ class Evaluation:
     def _row(self, scope: str, finding: Answer, confidence: float, p_holm: float | None) -> dict[str, Cell]:
         """Build the row of a scope for JSON and CSV output, with Holm's p value if there are several measures.
 
-        ``finding`` is the answer of the scope; only its sentence is used.
+        ``finding`` is the answer of the scope; only its sentence is used. ``p_holm`` is None for a single measure.
         """
         question = asked_row(self.target.measure, self.question, self.system, self.versus)
         estimate = self.of(scope)

@@ -133,7 +133,7 @@ def _read(sample: DrawnSample, question: QuestionTarget, scope: str) -> ScopeEst
     """
     target = question.target
     estimate, other = (sample.estimate(target, about) for about in (scope, other_scope(scope)))
-    p_value = sample.campaign.p_value_now(estimate.p_value, target, scope=scope)
+    p_value = sample.campaign.p_value_now(estimate.p_value, target, scope=scope)  # adjusted for repeated readings
     return ScopeEstimates(
         target.measure, question.system, question.versus, estimate, other, not target.matters.any(), p_value
     )

@@ -121,7 +121,7 @@ def read_tables(
     """
     check_one_stdin([qrels, *runs])
     judging = judging_of(measures)
-    is_read = machine_is_truth and judging != SUBTOPICS
+    is_read = machine_is_truth and judging != SUBTOPICS  # to accept graders' grades, judgments are read here
     source = held_or_read(qrels, machine_is_truth=True) if is_read else qrels
     judgments, read = load_tables(partial(judged_labels, judging, source), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
@@ -232,7 +232,7 @@ def _for_log(tables: TablePool, queries: Any) -> TablePool:
     queries : path or DrawnQueries
     """
     drawn = drawn_queries_of(queries)
-    probs, draw = drawn.align(tables.pool)
+    probs, draw = drawn.align(tables.pool)  # probability of each query in the log, and how they were drawn
     weighed = tables.pool.replace(query_probs=probs, draw=draw)
     return replace(tables, pool=weighed, notes=(*tables.notes, *left_out(drawn, tables.pool)))
 

@@ -73,6 +73,7 @@ class RunRow:
             return self.mean
         # the half-width on the side of 0: shrunk below the difference, it would decide
         half = pair.difference - pair.low if pair.difference > 0 else pair.high - pair.difference
+        # further queries like these that should bring the half-width below the difference
         needed = more_queries(half, abs(pair.difference), self.scores.summary.n, self.confidence)
         difference = replace(
             self.mean, versus=baseline, p_value=self.p_value, needed=needed, same_lists=self.same_lists

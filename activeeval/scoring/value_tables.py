@@ -206,6 +206,10 @@ def by_interleaving(
     path : str
         A table with a column query, and winner (new or b, old or a, tie), or clicks_new and clicks_old (or clicks_b and
         clicks_a).
+    request : GateRequest
+        Confidence, margin, scope and names of the systems; its measures are ignored.
+    say : callable
+        Called with each note on the file.
     """
     sheet = _sheet(path)
     preferences = _preferences(sheet)

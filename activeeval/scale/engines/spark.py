@@ -40,7 +40,7 @@ class SparkEngine:
     """
 
     def __init__(self, session: Any, n_workers: int | None = None) -> None:
-        """Store the session and determine the number of workers."""
+        """Store the session and the number of concurrent tasks ``n_workers`` (None: Spark's parallelism)."""
         self.session = session
         with _in_one_line():
             self.n_workers = n_workers or _parallelism(session)
@@ -59,7 +59,7 @@ class SparkEngine:
                 raise
 
     def _sent(self, shipped: RemoteTask) -> Any:
-        """Broadcast a task to the executors.
+        """Broadcast a task, ``shipped``, to the executors; return the broadcast, or the task itself.
 
         Spark Connect has no broadcast, so there the task is sent with every job.
         """
