@@ -62,7 +62,11 @@ class LargestMargins:
     seed: int
 
     def __call__(self, ridge: float) -> WeightChange:
-        """Compute the change of the weights for one λ (`ridge`), with the loss averaged over pairs."""
+        """Compute the change of the weights for one λ (`ridge`), with the loss averaged over pairs.
+
+        Coordinate ascent in the dual program comes first, then an interior point method if the gap (excess of the
+        primal over the dual value) is too large. The program is the objective divided by 2λ, hence the factor.
+        """
         bound = 1.0 / (2.0 * self.differences.n_pairs * ridge)  # C, the upper bound of each pair's multiplier
         too_wide = self.differences.columns.size > MOST_SIDE
         n_epochs = self.n_epochs or (_PASSES_ALONE if too_wide else _PASSES)
@@ -79,7 +83,7 @@ class LargestMargins:
 
     @property
     def _short(self) -> Floats:
-        """1 − w_0ᵀΔ_i of each pair: the margin that the change must add."""
+        """1 − w_0ᵀΔ_i of each pair: the margin that the change must add, as the base weights w_0 give w_0ᵀΔ_i."""
         return np.asarray(1.0 - self.differences.base_margins)
 
     def _ascent(self, bound: float, n_epochs: int) -> tuple[Floats, int]:

@@ -119,7 +119,9 @@ class Strata:
 
 
 def exact_p_value(shown: Ints, clicked: Ints) -> float:
-    """Compute the exact probability of Σc₁ or more under equal rates, given the total clicks of each stratum.
+    """Compute the exact probability of as many clicks on the first document, or more, if both click rates are equal.
+
+    The total clicks of each stratum (position) are given; c₁, the first document's, is then hypergeometric.
 
     Parameters
     ----------

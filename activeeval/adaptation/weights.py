@@ -72,11 +72,11 @@ class Differences:
 
     @property
     def norms(self) -> Floats:
-        """‖Δ_i‖², shape (n_pairs,)."""
+        """‖Δ_i‖², the squared norm of each pair's feature difference, shape (n_pairs,)."""
         return np.asarray(self.rows.multiply(self.rows).sum(axis=1), dtype=np.float64)
 
     def sparse_rows(self) -> SparseRows:
-        """Bundle the rows for the kernels."""
+        """Bundle the arrays of the sparse rows (offsets, columns, values) for the compiled kernels."""
         return SparseRows(self.rows.indptr, self.rows.indices, self.rows.data)
 
 

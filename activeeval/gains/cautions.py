@@ -84,6 +84,7 @@ def of_choice(chosen: TunedC, summary: PairSummary) -> list[Caution]:
     `chosen` is the selected value of C with its held-out performance. Preferences between equal lists are not counted.
     """
     n_informative = summary.pairs - summary.indistinguishable
+    # no measure orders equal lists, so they count as wrong in the precision over all pairs
     share = min(chosen.precision * summary.pairs / n_informative, 1.0)
     if share > 0.5 + _ONE_IN_TWENTY * np.sqrt(0.25 / n_informative):
         return []

@@ -138,7 +138,7 @@ class Program:
         return bounds.least_violation(increments).reshape(self.n_ranks, -1)
 
     def violations(self, weights: Floats) -> Floats:
-        """Compute max(0, m − rᵀw), by which the weights w, shape (K, L), violate each bound; shape (n_bounds,)."""
+        """Compute max(0, m − rᵀw), by which the weights w, shape (K, L), violate each bound rᵀw ≥ m; (n_bounds,)."""
         return np.asarray(np.maximum(self.margins - self.rows @ weights.ravel(), 0.0))
 
 

@@ -85,7 +85,11 @@ class Likelihood:
 
     @property
     def readings(self) -> Floats:
-        """Matrix from z to c_1 … c_K, g(1) … g(Y), the discounts and gains; shape (K + Y, K + Y + 2)."""
+        """Matrix from z to c_1 … c_K, g(1) … g(Y), the discounts and gains; shape (K + Y, K + Y + 2).
+
+        z has K increments of discounts, Y increments of gains, the log steepness and the share of reversed preferences;
+        the last two enter neither discounts nor gains.
+        """
         matrix = np.zeros((self.n_ranks + self.n_steps, self.n_ranks + self.n_steps + 2))
         matrix[: self.n_ranks, : self.n_ranks] = self.sums
         matrix[self.n_ranks :, self.n_ranks : -2] = np.tri(self.n_steps)
@@ -93,7 +97,10 @@ class Likelihood:
 
     @property
     def limits(self) -> list[tuple[float, float]]:
-        """Lower and upper bound of each variable of z, a list of K + Y + 2 pairs."""
+        """Lower and upper bound of each variable of z, a list of K + Y + 2 pairs.
+
+        z has K increments of discounts, Y increments of gains, the log steepness and the share of reversed preferences.
+        """
         steepest = max(_STEEPEST, len(self.rows) / _PREFERENCES_A_STEP)
         largest = 1.0 if self.sums[0, -1] else _FARTHEST  # the first discount is 1; this entry is 0 if they may rise
         shares = [(0.0, largest)] * self.n_ranks + [(0.0, 1.0)] * self.n_steps
@@ -111,15 +118,18 @@ class Likelihood:
     def of_weights(self, weights: Floats, log_steepness: float, turned: float) -> tuple[float, Floats, Floats]:
         """Compute the negative log-likelihood of any weights, not only products of gains and discounts.
 
-        Also return its derivatives by the weights, shape (K, Y), and by (log s, ε).
+        A preference with lead t (value of the preferred list minus the other's) has the probability
+        ε + (1 − 2ε) σ(s t / √(mean t²)). Also return the derivatives by the weights, shape (K, Y), and by (log s, ε).
 
         Parameters
         ----------
         weights : array of float, shape (K, Y)
-            Increment of each grade over the grade below, at each rank.
+            Increment of each grade over the grade below, at each of K ranks.
         log_steepness, turned : float
-            log s and ε.
+            log s, with s the steepness, and ε, the share of preferences reversed at random.
         """
+        # of each pair: probability (chances), t over its root mean square (units), derivatives of log P by s · units
+        # (slopes) and by ε (by_turned); scale is s over the root mean square
         by_pair = self._by_pair(weights.ravel(), log_steepness, turned)
         # by t of each pair, up to the scale; the second term comes from the root mean square that divides t
         by_lead = by_pair.slopes - by_pair.units * (by_pair.slopes @ by_pair.units / len(self.rows))
@@ -140,6 +150,7 @@ class Likelihood:
 
         z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
         """
+        # of each pair: t over its root mean square (units), derivatives of log P by s · units (slopes) and by ε
         by_pair = self._at(z)
         by_shares = self.leads(z)[1]
         by_shares -= np.outer(by_pair.units, by_pair.units @ by_shares / len(self.rows))
@@ -245,6 +256,7 @@ class Likelihood:
         `weights`, shape (K · Y,), are increments over the grade below, by rank and grade; `turned` is ε, the share of
         reversed preferences, and `log_steepness` log s.
         """
+        # P = ε + (1 − 2ε) σ(s t / √(mean t²)) with t the lead of the preferred list: its value minus the other's
         leads = self.rows @ weights
         size = float(np.sqrt(leads @ leads / len(leads) + _FAINT))
         units, steepness = leads / size, np.exp(log_steepness)

@@ -147,7 +147,9 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
 def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, informs: Bools, confidence: float) -> Floats | None:
     """Find a z (variables of a measure) that agrees with all preferences, if kinds of pairs repeat; else None.
 
-    `informs`, shape (n,), marks the informative preferences, `best` has the z of the largest likelihood.
+    `informs`, shape (n,), marks the informative preferences, `best` has the z of the largest likelihood: increments of
+    discounts and gains, log steepness, and last the share of preferences reversed at random. With few kinds of pairs a
+    range of measures orders all pairs alike, which the likelihood alone does not show.
 
     Raises
     ------
@@ -165,7 +167,11 @@ def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, informs: Bools,
 
 
 def _pairs_a_kind(rows: Floats) -> float:
-    """Compute the mean number of preferences per kind of pair (equal rows up to the sign); 1 without rows."""
+    """Compute the mean number of preferences per kind of pair; 1 without rows.
+
+    ``rows``, shape (n, ranks · grades), are 1 where only the preferred list has a grade or better at a rank, −1 where
+    only the other has. Pairs are of one kind if their rows are equal or opposite.
+    """
     if not len(rows):
         return 1.0
     first = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
@@ -173,9 +179,11 @@ def _pairs_a_kind(rows: Floats) -> float:
 
 
 def _drop(confidence: float, n: int, n_free: int) -> float:
-    """Compute the allowed drop of the log-likelihood within an interval: half of q, larger with few preferences.
+    """Compute the allowed drop of the log-likelihood within an interval.
 
-    `n` is the number of independent units with informative preferences, `n_free` that of free gains and discounts.
+    It is half the quantile of χ² with one degree of freedom, which holds for many preferences, times a factor found by
+    simulation, and larger if the number `n` of independent units with informative preferences is small beside that of
+    free gains and discounts, `n_free`.
     """
     quantile = float(ndtri((1 + confidence) / 2)) ** 2
     return quantile / 2 * _WIDER * (1 + n_free / max(n - n_free, n_free, 1))

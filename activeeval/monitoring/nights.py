@@ -215,6 +215,8 @@ def _designed(
 ) -> tuple[Design, Floats]:
     """Design a step of a night (a dated run) for its questions and the plan's segments.
 
+    The sample goes on from the earlier ones: probabilities of items only rise, so that earlier labels still count.
+
     Parameters
     ----------
     plan : NightPlan
@@ -288,7 +290,7 @@ def _numbers(sample: DrawnSample) -> Floats:
     """Compute the permanent random number u in (0, 1) of every item, shape (n_items,).
 
     An item is drawn on the first night on which its inclusion probability exceeds u. u is 1 for items that no question
-    needs. A night is a dated run of the watched index.
+    needs. An item whose text has changed (`versions`) has a new number. A night is a dated run of the watched index.
     """
     order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
     assert isinstance(scheme, CarriedScheme)

@@ -197,7 +197,7 @@ class Settings:
             if not (math.isfinite(number) and number >= 0):
                 raise InputError(f"`{name}` must be a number from 0 on, got {number:g}", field=name)
         if self.goals is not None:
-            self.goals.of_part(None, 1)
+            self.goals.of_part(None, 1)  # raises for an invalid half-width
 
 
 def set_up(store: Store, name: str, settings: Settings) -> None:

@@ -64,7 +64,7 @@ class PairEdges:
 
     def __call__(self, scores: Floats) -> Floats:
         """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak)."""
-        edges = -(self.term(scores)[1] @ self.weak)
+        edges = -(self.term(scores)[1] @ self.weak)  # minus the loss's derivative along each weak ranker
         return np.stack((edges, -edges))
 
 
@@ -105,7 +105,7 @@ class ListEdges:
         return cls(np.array(both), labels, spans, measure)
 
     def __call__(self, scores: Floats) -> Floats:
-        """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak)."""
+        """Compute the edge of every weak ranker, as it is and reversed, (2, n_weak); badly ordered lists weigh more."""
         if not scores.any():  # before the first round
             return np.asarray(self.performances @ self.spans.weights)
         shares = np.exp(-performances(scores, self.labels, self.spans, self.measure))

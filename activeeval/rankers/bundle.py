@@ -118,7 +118,9 @@ class _Bundle:
     def least(self, C: float) -> tuple[Floats, float]:
         """Compute the weights that minimise ½‖w‖² + C · model, and this minimum, a lower bound of the objective.
 
-        The model is the maximum of the cuts; C is the weight of the loss.
+        The model is the maximum of the cuts aᵀw + b (``slopes`` a, ``heights`` b), lower bounds of the loss; C is the
+        weight of the loss. The weights are −C Σ λ a, with multipliers λ of the cuts from the dual program; a cut with
+        λ = 0 is idle.
         """
         multipliers = _on_simplex(C * (self.slopes @ self.slopes.T), self.heights)
         self.idle = np.where(multipliers > 1e-8, 0, self.idle + 1)

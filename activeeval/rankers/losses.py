@@ -54,13 +54,16 @@ class Loss(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelTerm:
-    """Loss computed by a compiled kernel with fixed arguments (those of the lists or pairs)."""
+    """Loss computed by a compiled kernel with fixed arguments (those of the lists or pairs).
+
+    The kernel takes the scores, these arguments, and the gradient, which it adds to.
+    """
 
     kernel: Callable[..., float]
     arguments: tuple[Any, ...]
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """Compute the loss and its gradient at the scores."""
+        """Compute the loss and its gradient at the scores, shape (n_items,); the kernel fills the gradient in."""
         gradient = np.zeros(scores.size)
         return float(self.kernel(scores, *self.arguments, gradient)), gradient
 
@@ -209,7 +212,7 @@ class TopOneCrossEntropy:
     part: Part = "all"
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Bind the loss to lists."""
+        """Bind the loss to lists, given by the start, stop and weight of each: a function of their items' scores."""
         from activeeval.core.kernels.learning import losses
 
         return KernelTerm(losses.top_one_cross_entropies, (lists.grades.astype(np.float64), *lists.spans(self.part)))
@@ -226,12 +229,12 @@ class PermutationCrossEntropy:
     part: Part = "top"
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Bind the loss to lists.
+        """Bind the loss to lists: a function of their items' scores.
 
         Raises
         ------
         InputError
-            With a row of the first list that is too long.
+            If a list has more than 15 items; it names a row of the list.
         """
         from activeeval.core.kernels.learning import losses
 

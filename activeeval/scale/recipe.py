@@ -118,7 +118,8 @@ class Recipe:
     def order(self, design_input: DesignInput, query_probs: Floats, sums: RateSums) -> Order:
         """Build the sampling order (units with their rates) of a part of the pool.
 
-        `query_probs` are p of its queries within the whole pool, `sums` are rate sums over the whole pool.
+        `query_probs` are p of its queries within the whole pool, `sums` are rate sums over the whole pool. The recipe's
+        weights are those of the targets, its share the part of the rates that does not depend on the grade model.
         """
         return self.method.order(
             design_input, self.method.rates(design_input, self.weights), query_probs, sums, self.share

@@ -117,7 +117,7 @@ class UnitsTask:
         if not table.numbers.size:
             return _nothing(table).packed()
         order = table.order(self.recipe, self.sums)
-        return self._units(order, order, table.numbers, table.curves(order)).packed()
+        return self._units(order, order, table.numbers, table.curves(order)).packed()  # all units are known
 
     def _by_labels(self, number: int, key: Any) -> PartitionUnits:
         """Find the units of a partition with adaptive depth (a query's labels decide how deep it is judged).

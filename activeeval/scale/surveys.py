@@ -195,7 +195,7 @@ def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
     design_input, weights = recipe.design_input(chunk), chunk.weights
     method, places = recipe.method, design_input.places
     n_targets, n_wanted = len(design_input.targets), places.open_costs.size
-    nested = method.stage.is_nested
+    nested = method.stage.is_nested  # prefixes of a query's items are judged, not single items
     # equal rates: of this order only ids, p and sums that no rate enters are used
     flat = places.order(weights, np.ones(weights.size), np.ones(n_wanted), 1.0, is_nested=nested)
     columns = method.scheme.columns(design_input)

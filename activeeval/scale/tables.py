@@ -104,7 +104,10 @@ class UnitTable:
 
     @classmethod
     def of_queries(cls, flat: Order) -> UnitTable:
-        """Build the table for draws with replacement: only ids and traffic of all queries, for later checks."""
+        """Build the table for draws with replacement: only ids and traffic of all queries, for later checks.
+
+        ``flat`` is a sampling order of the partition at any rates. Later passes need nothing of its items.
+        """
         nothing, n = np.empty(0), flat.query_probs.size
         return cls(
             numbers=np.arange(n),
@@ -137,13 +140,17 @@ class UnitTable:
     def rates(self, recipe: Recipe, places: OrderPlaces) -> RelativeRates:
         """Compute the sampling rates of the partition up to a common factor; `places` are those of the table.
 
-        All rates are `alike` for a method that does not sample by variance.
+        All rates are `alike` for a method that does not sample by variance. A stage says what is judged of a query: all
+        items, a prefix of its list, or single items.
         """
         method = recipe.method
         return relative_rates(method.stage, places, self.variances, recipe.weights, alike=not method.is_optimal)
 
     def order(self, recipe: Recipe, sums: RateSums) -> Order:
-        """Build the sampling order of the partition (units with their rates); ``sums`` are of the whole pool."""
+        """Build the sampling order of the partition (units with their rates); ``sums`` are of the whole pool.
+
+        In a nested order a place (item in judging order) is judged only with all earlier ones of its query.
+        """
         places = self.places
         p = self.weights / sums.weight
         is_nested = recipe.method.stage.is_nested

@@ -126,7 +126,10 @@ class Decision:
 
     @property
     def is_open_by_cannot(self) -> bool:
-        """True if only the items that could not be judged leave the difference undecided."""
+        """True if only the items that could not be judged leave the difference undecided.
+
+        The verdict widens the interval by the possible values of these items; the interval alone would decide.
+        """
         estimate, ends = self.estimate, self.interval
         alone = verdict_of(estimate.value, ends.low, ends.high, self.margin, scope=estimate.scope)
         return self.verdict == "undecided" and alone != "undecided"

@@ -147,7 +147,7 @@ class RunTable:
         return rows
 
     def _query_rows(self, runs: Sequence[RunRow], versus: bool) -> list[dict[str, Cell]]:
-        """Build a row for each query and run of one measure; with ``versus`` both runs share it."""
+        """Build a row for each query and run of one measure; with ``versus`` the baseline's value is in the other's."""
         baseline, rows = runs[self.baseline].scores.values.tolist(), []
         values = [(run, run.scores.values.tolist()) for run in (runs[:1] if versus else runs)]
         for q, query in enumerate(self.pool.query_ids.tolist()):

@@ -138,7 +138,7 @@ def likely_values(known: KnownOrder, left: list[int], k: int, random: np.random.
     the number of items at least as good. This draws all orders of a heap with equal probability; if the answers
     determine more than the heap, it is approximate.
     """
-    left_bits = bits(left)
+    left_bits = bits(left)  # sets of items are bits of integers, also those of known better and worse items
     compared = [item for item in left if known.better(item) | known.worse(item)]
     n_better = {item: (known.better(item) & left_bits).bit_count() for item in compared}
     heap = [item for item in compared if n_better[item] < k]

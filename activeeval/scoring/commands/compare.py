@@ -229,7 +229,8 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Build rows of decisions: for JSON with cautions and the fields ``shared`` by all, else without empty columns.
 
-    ``notes`` are those of the sample; ``form`` is the output format.
+    ``notes`` are those of the sample; ``form`` is the output format. `marked` adds a column if graders' judgments are
+    used as labels.
     """
     from activeeval.report.cautions import marked
     from activeeval.report.message_lookup import worded

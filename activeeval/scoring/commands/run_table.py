@@ -81,7 +81,7 @@ def _show_runs(scored: RunTable, form: str) -> None:
     for k, (runs, cells) in enumerate(zip(measures, blocks, strict=True)):
         if k:
             click.echo()
-        emit(fitting(partial(_named, runs, _telling(cells))), form)
+        emit(fitting(partial(_named, runs, _telling(cells))), form)  # `fitting` shortens names to the width of a page
 
 
 def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int) -> list[dict[str, str]]:
