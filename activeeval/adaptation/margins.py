@@ -180,7 +180,10 @@ class _InteriorPoint:
         residual = rows @ (rows.T @ alpha) - self.short - z + xi
 
         def direction(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-            """Solve for (dα, dz, dξ) that change α z by ``low`` and ξ (C − α) by ``high``, to first order."""
+            """Solve for (dα, dz, dξ) that change α z by ``low`` and ξ (C − α) by ``high``, to first order.
+
+            First for ``moves``, the product rowsᵀ dα, by the factored system with a row for each leaf.
+            """
             right = -residual + low / alpha - high / slack
             target, moves = rows.T @ (inverse * right), np.zeros(rows.shape[1])
             for _ in range(_REFINED):

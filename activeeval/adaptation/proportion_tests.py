@@ -69,6 +69,7 @@ class Strata:
             np.divide(n1 * part, whole, out=np.zeros_like(clicks), where=whole > 0) for part in (n2, 1.0)
         )
         variance = weight * rate * (1 - rate)
+        # excess of clicks, its variance and third cumulant, and the largest deviations of the clicks below and above
         return cls(
             np.stack(
                 (

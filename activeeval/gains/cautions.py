@@ -140,7 +140,11 @@ def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
 
 
 def _hidden_directions(data: PreferenceData, readout: ReadOut) -> int:
-    """Count the undetermined directions at these gains and discounts (see `blind_spots`), except the overall scale."""
+    """Count the undetermined directions at these gains and discounts, except the overall scale.
+
+    A direction is a joint change of gains and discounts; it is undetermined if, to first order, it changes the
+    difference of no pair's two lists.
+    """
     n_ranks, n_levels = data.depth, data.n_levels
     # derivatives of the weights c gᵀ, flattened by rank, then grade: one column for each discount and each gain above 0
     by_discount = np.kron(np.eye(n_ranks), readout.gains[:, None])

@@ -195,6 +195,7 @@ class Likelihood:
         z = self._within(direction, best, limit)
         if self.loss(z)[0] <= limit + TOLERANCE:
             return z
+        # the solver stopped outside: start again from the end for a tenth of the drop, and take the best of the points
         nearer = self._within(direction, best, limit - (1 - _NEARER) * drop)
         return min(
             (self._within(direction, nearer, limit), nearer, best),
@@ -263,7 +264,8 @@ class Likelihood:
         follows = expit(steepness * units)
         chances = turned + (1 - 2 * turned) * follows
         slopes = (1 - 2 * turned) * follows * (1 - follows) / chances
-        return _ByPair(units, chances, slopes, (1 - 2 * follows) / chances, steepness / size)
+        by_turned = (1 - 2 * follows) / chances  # derivative of log P by ε; slopes are those by s · units
+        return _ByPair(units, chances, slopes, by_turned, steepness / size)
 
 
 class _ByPair(NamedTuple):

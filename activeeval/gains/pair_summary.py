@@ -49,6 +49,7 @@ def summarize_pairs(data: PreferenceData) -> PairSummary:
     (4, 1, 1, 2)
     """
     group, way = _same_lists(data)
+    # what each pair says: the two lists, which is preferred, and if they are tied
     statements = np.stack((group, np.where(data.ties, 0, way), data.ties), axis=1)
     better, worse, same = dominance(data)
     strict = ~data.ties

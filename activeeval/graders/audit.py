@@ -212,7 +212,7 @@ def _grader_audit(
     Parameters
     ----------
     grades : Grades
-        The grader's values.
+        The grader's values, and the run that it produced (``made``), if any.
     answers : sequence of SampleAnswer
         Estimates from human labels.
     judged : JudgedItems

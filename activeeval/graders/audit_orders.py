@@ -139,7 +139,7 @@ def _circle(rows: Sequence[AuditRow], run: str) -> CircularBias | None:
     alone = {row.system: row.bias for row in rows if not row.versus and row.bias is not None}
     others = [bias for name, bias in alone.items() if name != run]
     bias, of_others = alone.get(run), sum(others) / len(others) if others else None
-    if pairs:
+    if pairs:  # a difference's bias is that of its system minus that of the run subtracted
         excess = sum((row.bias or 0.0) * (1 if row.system == run else -1) for row in pairs) / len(pairs)
     elif bias is not None and of_others is not None:
         excess = bias - of_others

@@ -209,7 +209,7 @@ class JudgedItems:
     def of(cls, samples: Sequence[DrawnSample], top: int) -> Self:
         """Collect the labels of one sample, or of the samples of several rounds; `top` is the largest human grade."""
         campaigns = [sample.campaign for sample in samples]
-        parts = round_weights(campaigns) if len(campaigns) > 1 else np.ones(1)
+        parts = round_weights(campaigns) if len(campaigns) > 1 else np.ones(1)  # weight of each round
         pool = campaigns[0].design.pool
         weights, shares = np.zeros(pool.n_items), np.full((pool.n_items, top + 1), np.nan)
         for part, campaign in zip(parts.tolist(), campaigns, strict=True):

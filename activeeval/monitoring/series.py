@@ -225,7 +225,7 @@ def estimate_night(
 def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Settings) -> tuple[list[Answer], bool]:
     """Estimate tonight minus each run of `names` for each measure; also return whether one looks bad and is undecided.
 
-    A change looks bad if its 95 % interval lies below 0.
+    A change looks bad if its 95 % interval lies below 0. `reading.look` is 1 with labels on suspicion, else 0.
     """
     measures = dict.fromkeys(answer.target.name for answer in reading.by_scope[settings.scope])
     compared = [(measure, name) for measure in measures for name in names]

@@ -66,7 +66,8 @@ class Objective:
     def cut(self, weights: Floats) -> tuple[float, Floats, float]:
         """Compute the objective at given weights, and slope a and intercept b of the cut R(w) ≥ aᵀw + b made there.
 
-        A cut is a lower bound of R by its subgradient.
+        A cut is a lower bound of the loss R by its subgradient. The term returns the loss and its derivatives by the
+        scores (``pulls``).
         """
         loss, pulls = self.term(self.columns @ weights)
         slope = pulls @ self.columns
@@ -75,7 +76,8 @@ class Objective:
     def best_between(self, start: Floats, end: Floats, objective: float) -> tuple[Floats, float]:
         """Find the best weights on the line from start to end by bisection on the objective's slope along the line.
 
-        `objective` is the value at the start. Return the best weights and their objective.
+        `objective` is the value at the start. Return the best weights and their objective. The term returns the loss
+        and its derivatives by the scores (``pulls``).
         """
         step = end - start
         scores, step_scores = self.columns @ start, self.columns @ step

@@ -66,7 +66,7 @@ class Drawable:
         pool_sums = PoolSums(
             n_queries=p.size,
             n_open=p.size,
-            population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),
+            population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),  # Σ p, and Σ p times the mean
             base=0.0,  # no value is known before a query is drawn: all are open
             settled_squares=0.0,
             open_squares=0.0,
@@ -217,7 +217,7 @@ class ChunkedDesign:
     def _design(
         self, chosen: Chunk, key: np.uint64, horizon: float, scheme: Scheme, pool_sums: tuple[PoolSums, ...]
     ) -> Design:
-        """Build the design of the fetched queries with the whole pool's sums; `horizon` is the largest level read."""
+        """Build the design of the fetched queries with the whole pool's sums; `horizon`: units above were not read."""
         recipe, sums = self.recipe, self.survey.sums
         design_input = recipe.design_input(chosen)
         order = recipe.order(design_input, chosen.weights / sums.weight, sums)
@@ -360,7 +360,7 @@ class RatesTask:
 
 def _equal_loss(recipe: Recipe, survey: Survey, engine: Engine, scratch: Scratch) -> tuple[Recipe, Survey]:
     """Set the target weights so that all targets lose the same share of precision; update the survey's rate sums."""
-    weights = tuple(equal_loss_weights(survey.planned / survey.sums.weight))
+    weights = tuple(equal_loss_weights(survey.planned / survey.sums.weight))  # planned: loss of each alone
     recipe = replace(recipe, weights=weights)
     of_parts = engine.map(RatesTask(recipe=recipe, scratch=scratch), range(len(survey.names)))
     tops, bottoms, largests = np.array([unpacked(content)["sums"] for content in of_parts]).T

@@ -42,7 +42,7 @@ class Kind:
 
     @classmethod
     def of(cls, chunk: Chunk, design_input: DesignInput) -> Kind:
-        """Determine the kind (properties that all chunks must share) of a chunk."""
+        """Determine the kind of a chunk: what all must share, as `n_seen`, its number of grades that are possible."""
         beliefs = design_input.beliefs
         has_factor = beliefs is not None and beliefs.factor is not None
         return cls(

@@ -151,7 +151,11 @@ def likely_values(known: KnownOrder, left: list[int], k: int, random: np.random.
 
 
 def _filled(known: KnownOrder, heap: list[int], random: np.random.Generator) -> list[int]:
-    """Draw an order of the heap's items, worst first, consistent with the known order (see `likely_values`)."""
+    """Draw an order of the heap's items, worst first, consistent with the known order.
+
+    The next item is one of those without a remaining worse one, drawn with probability proportional to the number of
+    remaining items at least as good as it. Sets of items are bits of integers.
+    """
     open_ones, filled = list(heap), []
     while open_ones:
         open_bits = bits(open_ones)
