@@ -142,7 +142,11 @@ class ClosedForm:
 
     @classmethod
     def of(cls, differences: Differences) -> Self:
-        """Choose the smaller form and compute its matrix and right-hand side; raise SideError if it is too large."""
+        """Choose the smaller form and compute its matrix and right-hand side; raise SideError if it is too large.
+
+        By leaves the matrix is ΔᵀΔ, by pairs ΔΔᵀ, with Δ the feature differences, a row for each pair; residuals are
+        what the base weights leave of the target margin 1.
+        """
         n_pairs, n_columns = differences.rows.shape
         check_side(n_pairs, n_columns)
         by_pairs = n_pairs < n_columns

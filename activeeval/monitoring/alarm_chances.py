@@ -190,8 +190,10 @@ def _is_alarm(
 def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Target], hand: EarlierLabels) -> Floats:
     """Plan the standard errors of all targets at the six steps of `chances`, shape (6, n_targets).
 
-    `hand` has the labels of earlier nights, with their inclusion probabilities. Steps without labels on suspicion are
-    planned with a budget close to 0. A night is a dated run of the watched index.
+    Steps: the first night, and with labels on suspicion; then the second night, and with labels on suspicion, first if
+    the first night had none, then if it had some. `hand` has the labels of earlier nights, with their inclusion
+    probabilities. Steps without labels on suspicion are planned with a budget close to 0. A night is a dated run of the
+    watched index.
     """
     base = case.design(settings.method, targets)
     rows: list[Floats] = []

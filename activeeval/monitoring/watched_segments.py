@@ -127,7 +127,7 @@ def _too_few_queries(names: Sequence[str | None], prospects: Sequence[Prospect])
     """Warn about segments that will have too few judged queries for an estimate.
 
     `names` and `prospects` (predicted precision and number of queries) are aligned; a name of None is a question about
-    all queries.
+    all queries. A segment whose variance for these queries (``of_pool``) is 0 is exactly known, and left out.
     """
     few = [
         name

@@ -191,7 +191,7 @@ class ChunkedDesign:
         # only with adaptive depth the second pass reads the partitions, not just their tables
         parts = enumerate(source.keys()) if self.recipe.follows_labels else ((k, None) for k in range(n))
         for wave in waves(parts, self.engine.n_workers):
-            task = UnitsTask(**shared, limit=selected.horizon)
+            task = UnitsTask(**shared, limit=selected.horizon)  # the threshold by the partitions so far
             for (k, _), content in zip(wave, self.engine.map(task, wave), strict=True):
                 selected.take(k, PartitionUnits.unpacked(content))
                 self.progress(f"levels of {k + 1} of {n} partitions")

@@ -88,6 +88,7 @@ def _expected_up_to(n_most: int, k: int, transitive: bool) -> tuple[Floats, Floa
     squares = means.copy()
     means[k:], squares[k:] = replaced @ chain_means, replaced @ chain_squares
     stds = np.sqrt(np.maximum(squares - means**2, 0))
+    # every item after the first k is compared with the root of the heap once
     root_comparisons: Floats = np.arange(n_most + 1, dtype=np.float64) - k
     return root_comparisons + means, stds
 
