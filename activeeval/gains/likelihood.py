@@ -65,7 +65,9 @@ class Likelihood:
     def of(cls, data: PreferenceData, falls: bool) -> Self:
         """Build the likelihood of preferences without ties.
 
-        `falls` is True if discounts never grow with the rank.
+        `falls` is True if discounts never grow with the rank: they are then sums of increments over the ranks from
+        theirs on, else the increments themselves. A row has a 1 for each rank and grade y at which only the preferred
+        list has grade y or better, and −1 where only the other has.
         """
         grades = np.arange(1, data.n_levels)
         first, second = (lists[:, :, None] >= grades for lists in (data.preferred, data.other))

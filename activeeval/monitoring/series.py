@@ -350,7 +350,7 @@ def _is_below(estimate: Estimate) -> bool:
 def _had_labels(state: CampaignState) -> Bools:
     """Mark the items with labels before tonight's sample, judged on an earlier date or known; shape (n_items,)."""
     design = state.sample.campaign.drawn_design
-    in_hand = design.scheme.in_hand
+    in_hand = design.scheme.in_hand  # grade of each item's earlier label, −1 without one
     before = design.known >= 0
     return np.asarray(before if in_hand is None else before | (in_hand >= 0))
 

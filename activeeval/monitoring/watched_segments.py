@@ -109,6 +109,7 @@ def answers_by_segment(sample: DrawnSample, segments: Segments | None) -> list[S
     """
     if segments is None:
         return []
+    # of the questions that the sample was made for only the values, not the differences
     return by_segment(sample, [each for each in sample.made_for if not each.versus], segments)[0]
 
 

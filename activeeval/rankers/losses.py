@@ -93,7 +93,11 @@ class _PairLoss:
         return self.of_pairs(lists.pairs(self.part, self.graded))
 
     def of_pairs(self, pairs: WeightedPairs) -> KernelTerm:
-        """Bind the loss to pairs of any origin."""
+        """Bind the loss to pairs of any origin: a function of the scores of all items.
+
+        Each pair has a preferred and another item, a factor of its margin (gap) and a weight; ``kind`` names the
+        function of the margin in the kernel module.
+        """
         from activeeval.core.kernels.learning import losses
 
         pair_columns = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)

@@ -156,7 +156,10 @@ class UnitsTask:
         )
 
     def _queue(self, order: Order) -> Queue:
-        """Sort the units by level, up to the limit or, without one, up to the budget."""
+        """Sort the units (what is judged at once) by the random levels that the key draws.
+
+        The queue goes up to the task's limit, a level, or, without one (infinite), up to the budget.
+        """
         if math.isinf(self.limit):
             return Levels().queue(order, self.key, self.budget)
         return Levels().below(order, self.key, self.limit)

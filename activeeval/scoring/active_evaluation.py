@@ -252,7 +252,10 @@ def _both(target: Target, names: Sequence[str], pool: Estimate, population: Esti
 
 
 def _with_budget(design: Design, target: Target, budget: Budget | None) -> Design:
-    """Fit a design to a budget; without one, to the cost of judging everything."""
+    """Fit a design to a budget in mean items (cost of an average item); without one, to the cost of judging everything.
+
+    A share is one of the target's whole cost. BudgetError, in the words of the budget, is raised if it is too small.
+    """
     try:
         return design.with_budget(design.cost if budget is None else budget.of(target))
     except BudgetError as problem:
