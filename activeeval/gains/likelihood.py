@@ -266,8 +266,8 @@ class Likelihood:
         follows = expit(steepness * units)
         chances = turned + (1 - 2 * turned) * follows
         slopes = (1 - 2 * turned) * follows * (1 - follows) / chances
-        by_turned = (1 - 2 * follows) / chances  # derivative of log P by ε; slopes are those by s · units
-        return _ByPair(units, chances, slopes, by_turned, steepness / size)
+        # slopes: derivatives of log P by s · units; the fourth: by ε
+        return _ByPair(units, chances, slopes, (1 - 2 * follows) / chances, steepness / size)
 
 
 class _ByPair(NamedTuple):
