@@ -310,7 +310,7 @@ class AdaRank(BoostedRanker):
     Attributes
     ----------
     coef_, path_, edges_, n_iter_, n_features_in_
-        As in `RankBoost`.
+        Weights, these after each round, edges, numbers of rounds and features; see `RankBoost`.
 
     Notes
     -----

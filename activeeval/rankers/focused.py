@@ -39,7 +39,7 @@ class FocusedSVM(MarginRanker):
     Attributes
     ----------
     coef_, objective_, gap_, n_iter_, n_features_in_
-        As in `RankSVM`.
+        Weights of the features, objective, bound of its excess, numbers of cutting planes and features; see `RankSVM`.
 
     Warns
     -----
@@ -107,7 +107,8 @@ class FocusedBoost(BoostedRanker):
     Attributes
     ----------
     coef_, path_, edges_, n_iter_, n_features_in_
-        As in `RankBoost`.
+        Weights of the weak rankers, these after each round, edge of each round, numbers of rounds and features; see
+        `RankBoost`.
 
     Notes
     -----
@@ -174,7 +175,7 @@ class FocusedNet(GradientRanker):
     Attributes
     ----------
     coef_, path_, n_iter_, n_features_in_
-        As in `RankNet`.
+        Weights of the features, these after each step, numbers of steps and features; see `RankNet`.
 
     Notes
     -----

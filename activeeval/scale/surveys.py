@@ -250,9 +250,10 @@ class Survey:
     marks : tuple of (int, float)
         Marks that identify the partitions.
     sums, planned, pool_sums, reaches, whole, cheapest, digest
-        As in `PartitionSurvey`, over the whole pool, with p that sums to 1.
+        Rate sums, loss of each target alone, value sums, items that can change each, cost of judging them, cost of the
+        cheapest item, digest of known grades: as in `PartitionSurvey`, over the whole pool, with p that sums to 1.
     hashes, columns
-        As in `PartitionSurvey`, concatenated.
+        Hashes of query ids, and p, mean, variance and cost by query, concatenated; empty without replacement.
     """
 
     names: tuple[str, ...]
