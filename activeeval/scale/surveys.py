@@ -253,7 +253,7 @@ class Survey:
         Rate sums, loss of each target alone, value sums, items that can change each, cost of judging them, cost of the
         cheapest item, digest of known grades: as in `PartitionSurvey`, over the whole pool, with p that sums to 1.
     hashes, columns
-        Hashes of query ids, and p, mean, variance and cost by query, concatenated; empty without replacement.
+        Hashes of query ids, and p, mean, variance and cost by query, concatenated; only for draws with replacement.
     """
 
     names: tuple[str, ...]
