@@ -302,7 +302,21 @@ def _strengths(lambdas: Sequence[float], scaling: Scaling) -> list[float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Folds:
-    """Data of the cross-validation: judged rows, users' pairs, fold of each query id, measure, α of `b_measure`."""
+    """Data of the cross-validation.
+
+    Attributes
+    ----------
+    judged : JudgedRows
+        Features, grades and query ids of the judged rows.
+    users : UserPairs
+        Preferences: row numbers, the preferred first, with their features and query ids.
+    fold_of : dict
+        Fold of each query id, from 0.
+    measure : Measure
+        Agreement with judges, averaged over queries.
+    alpha : float
+        Weight of the precision on pairs relative to the measure, in `b_measure`.
+    """
 
     judged: JudgedRows
     users: UserPairs

@@ -207,7 +207,7 @@ def _decided(query: QueryClicks, level: float, skip_above: bool) -> _PairOutcome
     pairwise, n_docs = Pairwise.of(query), query.documents.size
     # shape (n_docs, n_docs), one-sided: more clicks on the row's document than on the column's
     z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_), level)
-    is_significant = p_values <= level / 2
+    is_significant = p_values <= level / 2  # the p-values count the ways of comparing already
     is_both = is_significant & is_significant.T
     is_kept = is_significant & ~is_both
     is_open = ~(is_significant | is_significant.T)

@@ -150,7 +150,7 @@ def _lightgbm_tree(root: dict[str, Any]) -> tuple[Tree, Floats]:
     values = []
     for node in queue:
         if "split_feature" in node:
-            rows.append(_lightgbm_split(node, len(queue)))
+            rows.append(_lightgbm_split(node, len(queue)))  # its children are appended next
             queue += [node["left_child"], node["right_child"]]
         elif "leaf_features" in node or "leaf_coeff" in node:
             raise InputError("the base model's leaves hold linear models, expected numbers")

@@ -63,7 +63,7 @@ class JudgedRows:
         return self._at(np.lexsort((self.grades, *self.X.T, np.unique(self.queries, return_inverse=True)[1])))
 
     def _at(self, rows: NDArray[Any]) -> Self:
-        """Select rows by numbers or a mask."""
+        """Select rows by numbers or a mask of shape (n,)."""
         return type(self)(self.X[rows], self.grades[rows], self.queries[rows])
 
     def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Self, Self]:

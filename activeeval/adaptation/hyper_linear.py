@@ -263,7 +263,7 @@ class HyperLinearRanker:
 
 
 def _warn(adaptation: Adaptation) -> None:
-    """Warn that the weights have not converged."""
+    """Warn (ConvergenceWarning) that the solver of the hinge loss stopped before its tolerance."""
     after = f"λ = {adaptation.regularization:g}: the weights have not converged after {adaptation.n_epochs} epochs"
     short = f"the objective of {adaptation.objective:.6g} is at most {adaptation.gap:.2g} too large"
     warnings.warn(f"{after}: {short}", ConvergenceWarning, stacklevel=4)
@@ -348,7 +348,11 @@ class _Problem:
         return weights
 
     def objective(self, weights: Floats, moves: WeightChange, ridge: float) -> float:
-        """Compute the objective, with the loss averaged over pairs; `ridge` is λ."""
+        """Compute the objective at the weights w: the loss averaged over pairs, plus λ (`ridge`) times ‖w − w_0‖².
+
+        `moves` has w − w_0 of the leaves in which pairs differ; the others do not move. `term` maps scores of the items
+        to the loss and its gradient.
+        """
         loss, _ = self.term(self.items @ weights)
         return loss + ridge * float(moves.values @ moves.values)
 

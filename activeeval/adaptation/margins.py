@@ -62,7 +62,11 @@ class LargestMargins:
     seed: int
 
     def __call__(self, ridge: float) -> WeightChange:
-        """Compute the change of the weights for one λ (`ridge`), with the loss averaged over pairs."""
+        """Compute the change of the weights for one λ (`ridge`), with the loss averaged over pairs.
+
+        Coordinate ascent in the dual program comes first, then an interior point method if the gap (excess of the
+        primal over the dual value) is too large. The program is the objective divided by 2λ, hence the factor.
+        """
         bound = 1.0 / (2.0 * self.differences.n_pairs * ridge)  # C, the upper bound of each pair's multiplier
         too_wide = self.differences.columns.size > MOST_SIDE
         n_epochs = self.n_epochs or (_PASSES_ALONE if too_wide else _PASSES)
@@ -79,7 +83,7 @@ class LargestMargins:
 
     @property
     def _short(self) -> Floats:
-        """1 − w_0ᵀΔ_i of each pair: the margin that the change must add."""
+        """1 − w_0ᵀΔ_i of each pair: the margin that the change must add, as the base weights w_0 give w_0ᵀΔ_i."""
         return np.asarray(1.0 - self.differences.base_margins)
 
     def _ascent(self, bound: float, n_epochs: int) -> tuple[Floats, int]:
@@ -176,7 +180,10 @@ class _InteriorPoint:
         residual = rows @ (rows.T @ alpha) - self.short - z + xi
 
         def direction(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-            """Solve for (dα, dz, dξ) that change α z by ``low`` and ξ (C − α) by ``high``, to first order."""
+            """Solve for (dα, dz, dξ) that change α z by ``low`` and ξ (C − α) by ``high``, to first order.
+
+            First for ``moves``, the product rowsᵀ dα, by the factored system with a row for each leaf.
+            """
             right = -residual + low / alpha - high / slack
             target, moves = rows.T @ (inverse * right), np.zeros(rows.shape[1])
             for _ in range(_REFINED):
@@ -190,7 +197,7 @@ class _InteriorPoint:
         now = float(alpha @ z + slack @ xi) / n
         most = self._most(d_alpha, d_z, d_xi)
         after = (alpha + most * d_alpha) @ (z + most * d_z) + (slack - most * d_alpha) @ (xi + most * d_xi)
-        goal = now * (max(float(after) / n, 0.0) / now) ** 3
+        goal = now * (max(float(after) / n, 0.0) / now) ** 3  # Mehrotra's rule: small if the predictor gets far
         d_alpha, d_z, d_xi = direction(goal - alpha * z - d_alpha * d_z, goal - slack * xi + d_alpha * d_xi)
         size = min(1.0, _SHARE * self._most(d_alpha, d_z, d_xi, 1.0 / _SHARE))
         # rounding may put a value onto a bound

@@ -69,6 +69,7 @@ class Strata:
             np.divide(n1 * part, whole, out=np.zeros_like(clicks), where=whole > 0) for part in (n2, 1.0)
         )
         variance = weight * rate * (1 - rate)
+        # excess of clicks, its variance and third cumulant, and the largest deviations of the clicks below and above
         return cls(
             np.stack(
                 (
@@ -99,7 +100,8 @@ class Strata:
         """
         # z at the smallest p-value that must be right: two ways of comparing, two sides
         z = -float(ndtri(level / 4))
-        hazard = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / ndtr(-z)
+        hazard = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / ndtr(-z)  # φ(z)/Φ(−z)
+        # largest γ for which Edgeworth's term, γ (z² − 1)/6 · φ(z)/Φ(−z), changes the probability by `MOST_SKEWED`
         most = 6 * MOST_SKEWED / (abs(z * z - 1) * hazard)
         variance, third = self.sums[1:3]
         is_skewed = np.abs(third) > most * variance**1.5
@@ -118,7 +120,9 @@ class Strata:
 
 
 def exact_p_value(shown: Ints, clicked: Ints) -> float:
-    """Compute the exact probability of Σc₁ or more under equal rates, given the total clicks of each stratum.
+    """Compute the exact probability of as many clicks on the first document, or more, if both click rates are equal.
+
+    The total clicks of each stratum (position) are given; c₁, the first document's, is then hypergeometric.
 
     Parameters
     ----------

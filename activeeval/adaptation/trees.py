@@ -149,7 +149,7 @@ class Trees:
         return "a threshold is missing" if np.isnan(self.thresholds[inner]).any() else None
 
     def _nodes(self) -> Nodes:
-        """Bundle the arrays for the kernels, with the leaf number of every node."""
+        """Bundle the arrays for the compiled kernels, with the leaf number of every node (only leaves' are used)."""
         columns = np.cumsum(self.features == LEAF) - 1
         branches = (self.left, self.right, self.missing_left, self.zero_is_missing)
         return Nodes(self.roots, self.features, self.thresholds, *branches, columns)

@@ -72,11 +72,11 @@ class Differences:
 
     @property
     def norms(self) -> Floats:
-        """‖Δ_i‖², shape (n_pairs,)."""
+        """‖Δ_i‖², the squared norm of each pair's feature difference, shape (n_pairs,)."""
         return np.asarray(self.rows.multiply(self.rows).sum(axis=1), dtype=np.float64)
 
     def sparse_rows(self) -> SparseRows:
-        """Bundle the rows for the kernels."""
+        """Bundle the arrays of the sparse rows (offsets, columns, values) for the compiled kernels."""
         return SparseRows(self.rows.indptr, self.rows.indices, self.rows.data)
 
 
@@ -142,7 +142,11 @@ class ClosedForm:
 
     @classmethod
     def of(cls, differences: Differences) -> Self:
-        """Choose the smaller form and compute its matrix and right-hand side; raise SideError if it is too large."""
+        """Choose the smaller form and compute its matrix and right-hand side; raise SideError if it is too large.
+
+        By leaves the matrix is ΔᵀΔ, by pairs ΔΔᵀ, with Δ the feature differences, a row for each pair; residuals are
+        what the base weights leave of the target margin 1.
+        """
         n_pairs, n_columns = differences.rows.shape
         check_side(n_pairs, n_columns)
         by_pairs = n_pairs < n_columns
@@ -152,7 +156,10 @@ class ClosedForm:
         return cls(side, _gram(side), target, n_pairs, by_pairs, differences.trees)
 
     def __call__(self, ridge: float) -> WeightChange:
-        """Compute the change of the weights for one λ (`ridge`); raise SolverError if rounding errors dominate."""
+        """Compute the change of the weights for one λ (`ridge`); raise SolverError if rounding errors dominate.
+
+        It solves (SᵀS + nλI) x = target with S the matrix ``side``; x is the change itself, or has an entry a pair.
+        """
         shift = self.n_pairs * ridge
         factors = self._factors(shift)
         solution, step = np.zeros((2, self.target.size))
@@ -260,11 +267,12 @@ class StochasticGradient:
         n = self.differences.n_pairs
         random = np.random.default_rng(self.seed)
         rows, margins = self.differences.sparse_rows(), self.differences.base_margins
-        curvature = 2.0 * (float(self.differences.norms.max()) + ridge)
+        curvature = 2.0 * (float(self.differences.norms.max()) + ridge)  # largest of a pair's loss: bounds the step
         # the current change of the weights, the weighted sum of those after each step, and the sum of their weights
         moves, total = np.zeros((2, self.differences.columns.size))
         weight = 0.0
         for epoch in range(self.n_epochs):
+            # order of the pairs, number of earlier steps, margins before any change, and the loss
             settings = (random.permutation(n), epoch * n, margins, losses.SQUARED, ridge, curvature)
             weight += leaf_pairs.stochastic_steps(rows, *settings, moves, total)
         return WeightChange(values=total / weight, n_epochs=self.n_epochs, gap=np.nan, converged=True)

@@ -23,7 +23,7 @@ _ONE_IN_TWENTY = 1.64  # standard errors: random answers exceed it one time in t
 
 
 class UndeterminedWarning(UserWarning):
-    """Warn that preferences do not determine some gains or discounts: only the penalty and the shape constraint do.
+    """Warning that preferences do not determine some gains or discounts: only the penalty and the shape constraint do.
 
     Parameters
     ----------
@@ -54,6 +54,7 @@ def cautions(data: PreferenceData, summary: PairSummary, weights: Floats, shape:
     with_ties : bool
         True if the weights were learned from ties too.
     """
+    # counts of preferences: indistinguishable: between equal lists; decided, unexplainable: every DCG agrees, disagrees
     warnings: list[Caution] = []
     falls = shape == "decreasing"
     if falls and summary.unexplainable + summary.indistinguishable == summary.pairs:
@@ -83,6 +84,7 @@ def of_choice(chosen: TunedC, summary: PairSummary) -> list[Caution]:
     `chosen` is the selected value of C with its held-out performance. Preferences between equal lists are not counted.
     """
     n_informative = summary.pairs - summary.indistinguishable
+    # no measure orders equal lists, so they count as wrong in the precision over all pairs
     share = min(chosen.precision * summary.pairs / n_informative, 1.0)
     if share > 0.5 + _ONE_IN_TWENTY * np.sqrt(0.25 / n_informative):
         return []
@@ -138,12 +140,17 @@ def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
 
 
 def _hidden_directions(data: PreferenceData, readout: ReadOut) -> int:
-    """Count the undetermined directions at these gains and discounts (see `blind_spots`), except the overall scale."""
+    """Count the undetermined directions at these gains and discounts, except the overall scale.
+
+    A direction is a joint change of gains and discounts; it is undetermined if, to first order, it changes the
+    difference of no pair's two lists.
+    """
     n_ranks, n_levels = data.depth, data.n_levels
+    # derivatives of the weights c gᵀ, flattened by rank, then grade: one column for each discount and each gain above 0
     by_discount = np.kron(np.eye(n_ranks), readout.gains[:, None])
     by_gain = np.kron(readout.discounts[:, None], np.eye(n_levels)[:, 1:])
     differences = data.differences()
     seen = (differences.T @ differences).toarray()
     tangent = np.hstack((by_discount, by_gain))
-    spectrum = np.linalg.eigvalsh(tangent.T @ seen @ tangent)
+    spectrum = np.linalg.eigvalsh(tangent.T @ seen @ tangent)  # ascending; 0 for a direction that no pair sees
     return int((spectrum < _UNSEEN * spectrum[-1]).sum()) - 1

@@ -138,7 +138,7 @@ class Program:
         return bounds.least_violation(increments).reshape(self.n_ranks, -1)
 
     def violations(self, weights: Floats) -> Floats:
-        """Compute max(0, m − rᵀw), by which the weights w, shape (K, L), violate each bound; shape (n_bounds,)."""
+        """Compute max(0, m − rᵀw), by which the weights w, shape (K, L), violate each bound rᵀw ≥ m; (n_bounds,)."""
         return np.asarray(np.maximum(self.margins - self.rows @ weights.ravel(), 0.0))
 
 
@@ -169,6 +169,7 @@ class Increments:
         """
         if shape == "free":
             return cls(sparse.eye_array(n_ranks * n_levels, format="csr"), n_ranks * n_levels)
+        # the advantage of a grade over the one below, at a rank, is the sum of its increments from this rank on
         over_ranks = np.triu(np.ones((n_ranks, n_ranks))) if shape == "decreasing" else np.eye(n_ranks)
         over_grades = np.tri(n_levels)[:, 1:]
         worst = np.kron(np.eye(n_ranks), np.ones((n_levels, 1)))
@@ -191,13 +192,14 @@ class _Bounds:
 
         With many bounds, a subsample gives first weights; bounds far from their margin there are classified as
         satisfied or violated, and only the others stay open. Misclassified bounds are opened until none is left.
+        ``increments`` z express the shape of the weights, w = Mz with entries of z that cannot be negative.
         """
         n = self.margins.size
         if not self._has_descent_direction(increments):
             return np.zeros(self.rows.shape[1])
         if n <= _OPEN:
             return self._solve(np.ones(n, dtype=bool), np.zeros(n, dtype=bool), increments)
-        step = -(-n // _OPEN)
+        step = -(-n // _OPEN)  # rounded up; every step-th bound is in the sample, at step times its cost
         sample = _Bounds(self.rows[::step], self.margins[::step], self.costs[::step] * step)
         weights = sample.least_violation(increments)
         lacks = self.margins - self.rows @ weights
@@ -214,7 +216,8 @@ class _Bounds:
     def _has_descent_direction(self, increments: Increments) -> bool:
         """Check whether a step from weights of 0 lowers the loss.
 
-        Without such a step the solver would return rounding errors.
+        Without such a step the solver would return rounding errors. ``pull`` is minus half the derivative of the loss
+        by the increments z at 0; the first ``n_free`` increments have any sign, the others can only grow.
         """
         wanted = self.costs * np.maximum(self.margins, 0.0)
         pull = increments.matrix.T @ (self.rows.T @ wanted)
@@ -230,6 +233,8 @@ class _Bounds:
             Bounds whose violation is a variable of the program.
         violated : ndarray of bool, shape (n_bounds,)
             Bounds known to be violated: they enter as squares in w. All others are known to be satisfied and drop out.
+        increments : Increments
+            The matrix M of w = Mz, and the number of entries of z (the first ones) that may be negative.
 
         Raises
         ------
@@ -237,7 +242,8 @@ class _Bounds:
             If the solver does not reach its tolerance.
         """
         largest = self.costs.max(initial=0.0) or 1.0
-        unit = min(largest, np.sqrt(largest))
+        unit = min(largest, np.sqrt(largest))  # of the objective, so that the solver sees numbers of similar size
+        # variables: the increments z (w = matrix @ z), then the violation of each open bound
         matrix, n_weights = increments.matrix, self.rows.shape[1]
         rows, known = self.rows[is_open] @ matrix, self.rows[violated] @ matrix
         open_costs, costs = self.costs[is_open] / unit, self.costs[violated] / unit

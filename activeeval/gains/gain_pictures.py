@@ -17,6 +17,7 @@ def plot_gains(fields: Row, path: str | Path) -> None:
     figure, axes = new_figure(path, 2)
     by_grade, by_rank = gains_rows(fields)
     band = gains_band(fields)
+    # axis, rows, columns of x and y, usual columns with their labels, label of y
     panels = (
         (axes[0], by_grade, "grade", "share", {"2^y - 1": "$2^y - 1$", "y": "$y$"}, "gain, share of the best grade's"),
         (axes[1], by_rank, "rank", "discount", {"1/log2(1 + rank)": r"$1/\log_2(1 + k)$"}, "discount"),

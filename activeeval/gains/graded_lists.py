@@ -147,7 +147,7 @@ def _top_items(rankings: Mapping[str, Rankings], names: NDArray[Any], queries: I
     items = np.full((queries.size, depth), -1)
     for name, ranking in rankings.items():
         rows = np.flatnonzero(names == name)
-        places = ranking.offsets[queries[rows]][:, None] + np.arange(depth)
+        places = ranking.offsets[queries[rows]][:, None] + np.arange(depth)  # positions in the ranking's items
         is_ranked = places < ranking.offsets[queries[rows] + 1][:, None]
         items[rows] = np.append(ranking.items, -1)[np.where(is_ranked, places, -1)]
     return items

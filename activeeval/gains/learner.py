@@ -161,7 +161,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         return self
 
     def program(self, data: PreferenceData) -> Program:
-        """Build the convex program of pairs; raise InputError on an invalid parameter."""
+        """Build the convex program (bounds on the weights, and their shape) of pairs; InputError on a bad parameter."""
         self._check_parameters()
         return Program.of(data, self.shape, self.margin, float(self.tie_margin), self.C_ties)
 

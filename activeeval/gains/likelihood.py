@@ -65,7 +65,9 @@ class Likelihood:
     def of(cls, data: PreferenceData, falls: bool) -> Self:
         """Build the likelihood of preferences without ties.
 
-        `falls` is True if discounts never grow with the rank.
+        `falls` is True if discounts never grow with the rank: they are then sums of increments over the ranks from
+        theirs on, else the increments themselves. A row has a 1 for each rank and grade y at which only the preferred
+        list has grade y or better, and −1 where only the other has.
         """
         grades = np.arange(1, data.n_levels)
         first, second = (lists[:, :, None] >= grades for lists in (data.preferred, data.other))
@@ -85,7 +87,11 @@ class Likelihood:
 
     @property
     def readings(self) -> Floats:
-        """Matrix from z to c_1 … c_K, g(1) … g(Y), the discounts and gains; shape (K + Y, K + Y + 2)."""
+        """Matrix from z to c_1 … c_K, g(1) … g(Y), the discounts and gains; shape (K + Y, K + Y + 2).
+
+        z has K increments of discounts, Y increments of gains, the log steepness and the share of reversed preferences;
+        the last two enter neither discounts nor gains.
+        """
         matrix = np.zeros((self.n_ranks + self.n_steps, self.n_ranks + self.n_steps + 2))
         matrix[: self.n_ranks, : self.n_ranks] = self.sums
         matrix[self.n_ranks :, self.n_ranks : -2] = np.tri(self.n_steps)
@@ -93,9 +99,12 @@ class Likelihood:
 
     @property
     def limits(self) -> list[tuple[float, float]]:
-        """Lower and upper bound of each variable of z, a list of K + Y + 2 pairs."""
+        """Lower and upper bound of each variable of z, a list of K + Y + 2 pairs.
+
+        z has K increments of discounts, Y increments of gains, the log steepness and the share of reversed preferences.
+        """
         steepest = max(_STEEPEST, len(self.rows) / _PREFERENCES_A_STEP)
-        largest = 1.0 if self.sums[0, -1] else _FARTHEST
+        largest = 1.0 if self.sums[0, -1] else _FARTHEST  # the first discount is 1; this entry is 0 if they may rise
         shares = [(0.0, largest)] * self.n_ranks + [(0.0, 1.0)] * self.n_steps
         return [*shares, (np.log(_FLATTEST), np.log(steepest)), _TURNED]
 
@@ -104,23 +113,27 @@ class Likelihood:
 
         z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
         """
-        discounts, steps = self._parts(z)
+        discounts, steps = self._parts(z)  # steps: γ, the gain of each grade over the grade below
         value, by_weight, by_noise = self.of_weights(np.outer(discounts, steps), z[-2], z[-1])
         return value, np.concatenate((by_weight @ steps @ self.sums, discounts @ by_weight, by_noise))
 
     def of_weights(self, weights: Floats, log_steepness: float, turned: float) -> tuple[float, Floats, Floats]:
         """Compute the negative log-likelihood of any weights, not only products of gains and discounts.
 
-        Also return its derivatives by the weights, shape (K, Y), and by (log s, ε).
+        A preference with lead t (value of the preferred list minus the other's) has the probability
+        ε + (1 − 2ε) σ(s t / √(mean t²)). Also return the derivatives by the weights, shape (K, Y), and by (log s, ε).
 
         Parameters
         ----------
         weights : array of float, shape (K, Y)
-            Increment of each grade over the grade below, at each rank.
+            Increment of each grade over the grade below, at each of K ranks.
         log_steepness, turned : float
-            log s and ε.
+            log s, with s the steepness, and ε, the share of preferences reversed at random.
         """
+        # of each pair: probability (chances), t over its root mean square (units), derivatives of log P by s · units
+        # (slopes) and by ε (by_turned); scale is s over the root mean square
         by_pair = self._by_pair(weights.ravel(), log_steepness, turned)
+        # by t of each pair, up to the scale; the second term comes from the root mean square that divides t
         by_lead = by_pair.slopes - by_pair.units * (by_pair.slopes @ by_pair.units / len(self.rows))
         by_weight = (by_lead @ self.rows).reshape(self.n_ranks, -1) * by_pair.scale
         by_steepness = np.exp(log_steepness) * (by_pair.slopes @ by_pair.units)
@@ -139,6 +152,7 @@ class Likelihood:
 
         z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
         """
+        # of each pair: t over its root mean square (units), derivatives of log P by s · units (slopes) and by ε
         by_pair = self._at(z)
         by_shares = self.leads(z)[1]
         by_shares -= np.outer(by_pair.units, by_pair.units @ by_shares / len(self.rows))
@@ -158,6 +172,7 @@ class Likelihood:
     def best(self) -> Floats:
         """Search for the z of the largest likelihood from several starts, shape (K + Y + 2,).
 
+        They have DCG's discounts 1 / log2(1 + k), equal steps of the gains, and different noise.
         z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
         """
         usual = np.linalg.solve(self.sums, 1 / np.log2(1 + np.arange(1, self.n_ranks + 1)))
@@ -182,6 +197,7 @@ class Likelihood:
         z = self._within(direction, best, limit)
         if self.loss(z)[0] <= limit + TOLERANCE:
             return z
+        # the solver stopped outside: start again from the end for a tenth of the drop, and take the best of the points
         nearer = self._within(direction, best, limit - (1 - _NEARER) * drop)
         return min(
             (self._within(direction, nearer, limit), nearer, best),
@@ -213,7 +229,7 @@ class Likelihood:
         options : dict
             Options of SLSQP.
         """
-        scale = self.readings[[0, -1]]
+        scale = self.readings[[0, -1]]  # from z to c_1 and g(Y)
         fixed = {"type": "eq", "fun": lambda z: scale @ z - 1, "jac": lambda z: scale}
         low, high = np.array(self.limits).T
         all_constraints = [fixed, *constraints]
@@ -240,14 +256,17 @@ class Likelihood:
     def _by_pair(self, weights: Floats, log_steepness: float, turned: float) -> _ByPair:
         """Compute the probability of each preference under the weights, and the derivatives of its logarithm.
 
-        `weights`, shape (K · Y,), are increments over the grade below; `turned` is ε.
+        `weights`, shape (K · Y,), are increments over the grade below, by rank and grade; `turned` is ε, the share of
+        reversed preferences, and `log_steepness` log s.
         """
+        # P = ε + (1 − 2ε) σ(s t / √(mean t²)) with t the lead of the preferred list: its value minus the other's
         leads = self.rows @ weights
         size = float(np.sqrt(leads @ leads / len(leads) + _FAINT))
         units, steepness = leads / size, np.exp(log_steepness)
         follows = expit(steepness * units)
         chances = turned + (1 - 2 * turned) * follows
         slopes = (1 - 2 * turned) * follows * (1 - follows) / chances
+        # slopes: derivatives of log P by s · units; the fourth: by ε
         return _ByPair(units, chances, slopes, (1 - 2 * follows) / chances, steepness / size)
 
 
@@ -269,7 +288,7 @@ class _CachedObjective:
     """Cache the value and gradient of a function at the last z, as the solver requests the two one after the other."""
 
     def __init__(self, function: Callable[[Floats], tuple[float, Floats]]) -> None:
-        """Start with an empty cache; ``function`` maps z to its value and gradient."""
+        """Start with an empty cache: the bytes of the last z, and the (value, gradient) that ``function`` had there."""
         self._function, self._at, self._last = function, b"", (0.0, np.zeros(0))
 
     def __call__(self, z: Floats) -> tuple[float, Floats]:

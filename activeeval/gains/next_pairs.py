@@ -75,8 +75,8 @@ class SimpleMargin:
         is_informative = open_pairs(pool) if skips else np.diff(self._differences.indptr) > 0
         self._order = order[is_informative[order]].tolist()
         self._before = answered
-        self._answers: dict[int, int] = {}
-        self._next_row: int | None = None
+        self._answers: dict[int, int] = {}  # row of the pool → 1 (first list), −1 or 0
+        self._next_row: int | None = None  # the pair that `ask` returned and nobody has answered
 
     @property
     def answers(self) -> dict[int, int]:

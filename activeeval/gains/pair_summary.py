@@ -49,6 +49,7 @@ def summarize_pairs(data: PreferenceData) -> PairSummary:
     (4, 1, 1, 2)
     """
     group, way = _same_lists(data)
+    # what each pair says: the two lists, which is preferred, and if they are tied
     statements = np.stack((group, np.where(data.ties, 0, way), data.ties), axis=1)
     better, worse, same = dominance(data)
     strict = ~data.ties
@@ -79,7 +80,7 @@ def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
     """
     firsts = np.full((2, group.max() + 1), -1)
     for first, sign in zip(firsts, (1, -1), strict=True):
-        rows = np.flatnonzero(~data.ties & (way == sign))[::-1]
+        rows = np.flatnonzero(~data.ties & (way == sign))[::-1]  # from the last, so that the first row is kept
         first[group[rows]] = rows
     first_two = np.sort(firsts.T[(firsts >= 0).all(axis=0)], axis=1)
     return np.asarray(first_two[np.argsort(first_two[:, 1])], dtype=np.int64)
@@ -121,7 +122,7 @@ def _same_lists(data: PreferenceData) -> tuple[Ints, Ints]:
     """Group the pairs of the same two lists of a query, whichever list is preferred.
 
     Return two arrays of shape (n,): the group's number, and 1 or −1 for the direction of the preference (0: equal
-    lists).
+    lists). The direction is 1 if the preferred list has the better grade at the first rank at which the two differ.
     """
     step = data.preferred - data.other
     way = np.sign(step[np.arange(data.n_pairs), np.argmax(step != 0, axis=1)])

@@ -117,12 +117,13 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
         raise InputError(f"there are no intervals of {kind}: they are of gains and discounts with a shape")
     strict_share(confidence, "confidence")
     chosen = np.flatnonzero(~data.ties & (data.preferred != data.other).any(axis=1))
+    # groups: the query of each preference, or the preference itself, as the unit that is drawn independently
     preferences, groups = data.subset(chosen), np.unique(data.groups()[chosen], return_inverse=True)[1]
     informative = open_pairs(preferences)
     likelihood = Likelihood.of(preferences, learner.shape == "decreasing")
     best = likelihood.best()
     agreeing = _agreeing_of_few_kinds(likelihood, best, informative, confidence)
-    n_free = likelihood.n_ranks + likelihood.n_steps - 2
+    n_free = likelihood.n_ranks + likelihood.n_steps - 2  # the first discount and the best gain are the scale
     drops = _drop(confidence, len(np.unique(groups[informative])), n_free) * _design_effects(likelihood, best, groups)
     low, high = _ends(likelihood, best, drops, agreeing)
     readout = learner.read_out()
@@ -146,7 +147,9 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
 def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, informs: Bools, confidence: float) -> Floats | None:
     """Find a z (variables of a measure) that agrees with all preferences, if kinds of pairs repeat; else None.
 
-    `informs`, shape (n,), marks the informative preferences, `best` has the z of the largest likelihood.
+    `informs`, shape (n,), marks the informative preferences, `best` has the z of the largest likelihood: increments of
+    discounts and gains, log steepness, and last the share of preferences reversed at random. With few kinds of pairs a
+    range of measures orders all pairs alike, which the likelihood alone does not show.
 
     Raises
     ------
@@ -164,7 +167,11 @@ def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, informs: Bools,
 
 
 def _pairs_a_kind(rows: Floats) -> float:
-    """Compute the mean number of preferences per kind of pair (equal rows up to the sign); 1 without rows."""
+    """Compute the mean number of preferences per kind of pair; 1 without rows.
+
+    ``rows``, shape (n, ranks · grades), are 1 where only the preferred list has a grade or better at a rank, −1 where
+    only the other has. Pairs are of one kind if their rows are equal or opposite.
+    """
     if not len(rows):
         return 1.0
     first = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
@@ -172,9 +179,11 @@ def _pairs_a_kind(rows: Floats) -> float:
 
 
 def _drop(confidence: float, n: int, n_free: int) -> float:
-    """Compute the allowed drop of the log-likelihood within an interval: half of q, larger with few preferences.
+    """Compute the allowed drop of the log-likelihood within an interval.
 
-    `n` is the number of independent units with informative preferences, `n_free` that of free gains and discounts.
+    It is half the quantile of χ² with one degree of freedom, which holds for many preferences, times a factor found by
+    simulation, and larger if the number `n` of independent units with informative preferences is small beside that of
+    free gains and discounts, `n_free`.
     """
     quantile = float(ndtri((1 + confidence) / 2)) ** 2
     return quantile / 2 * _WIDER * (1 + n_free / max(n - n_free, n_free, 1))
@@ -284,6 +293,7 @@ def _step(likelihood: Likelihood, direction: Floats, z: Floats, radius: float, m
     With `margin` 0, direction · x is minimised subject to non-negative leads. With a margin > 0 and direction 0, the
     least lead is maximised, up to the margin. Return None if the program has no solution.
     """
+    # variables: the increments x of discounts and gains, then the least lead, at most `margin`; x keeps c_1 = g(Y) = 1
     leads, slopes = likelihood.leads(z)
     closest = np.argsort(leads, kind="stable")[:_CLOSEST]
     low, high = np.array(likelihood.limits)[:-2].T

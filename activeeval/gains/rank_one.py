@@ -110,7 +110,7 @@ def rank_one_test(
     chances = likelihood.chances(best)
     n_as_large = 0
     for _ in range(n_bootstrap):
-        signs = np.where(random.random(chances.size) < chances, 1.0, -1.0)
+        signs = np.where(random.random(chances.size) < chances, 1.0, -1.0)  # −1: the other list is preferred
         resample = replace(likelihood, rows=likelihood.rows * signs[:, None])
         n_as_large += _gain(resample, resample.best_from(best)) >= observed
     return RankOneTest(
@@ -129,7 +129,7 @@ def _gain(likelihood: Likelihood, best: Floats) -> float:
     """
     discounts, steps = np.split(best[:-2], [likelihood.n_ranks])
     start = np.concatenate((np.outer(discounts, steps).ravel(), best[-2:]))
-    limits = [(0.0, None)] * (start.size - 2) + likelihood.limits[-2:]
+    limits = [(0.0, None)] * (start.size - 2) + likelihood.limits[-2:]  # the last two: log s and ε
     search = minimize(_free_loss, start, (likelihood,), "L-BFGS-B", jac=True, bounds=limits, options=_FIT)
     return max(likelihood.loss(best)[0] - float(search.fun), 0.0)
 

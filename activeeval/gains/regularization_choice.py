@@ -58,6 +58,7 @@ def folds(data: PreferenceData, program: Program, n_folds: int, rng: np.random.G
     n_groups = int(groups.max()) + 1
     if n_groups < 2:
         raise InputError("one pair cannot be split for cross-validation: give C")
+    # fold of each pair; a bound's pair is program.pairs, and only bounds of preferences (not ties) are held out
     fold = (np.random.default_rng(rng).permutation(n_groups) % n_folds)[groups]
     strict = ~program.is_tie
     held_out = [strict & (fold == number)[program.pairs] for number in range(min(n_folds, n_groups))]

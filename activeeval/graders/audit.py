@@ -141,7 +141,7 @@ def audit_answered(
 
 
 def _without_guard(estimate: Estimate) -> Estimate:
-    """Drop an estimate's concerns about its grade model; the audit reports them for each grader."""
+    """Drop an estimate's concerns about its grade model (codes of ``GUARD``); the audit reports them by grader."""
     return replace(estimate, concerns=tuple(each for each in estimate.concerns if each.code not in GUARD))
 
 
@@ -212,7 +212,7 @@ def _grader_audit(
     Parameters
     ----------
     grades : Grades
-        The grader's values.
+        The grader's values, and the run that it produced (``made``), if any.
     answers : sequence of SampleAnswer
         Estimates from human labels.
     judged : JudgedItems
@@ -333,6 +333,7 @@ def _half_width_without(samples: Sequence[DrawnSample], grades: Grades, answer: 
     model = uniform_beliefs(design.pool.n_items, n_grades - 1).for_method(find_method(design.name), n_grades)
     beliefs = design.stage.model(GradeProbs.of(design.pool, known=design.known, **model))
     reading = design.stage.reading(answer.target, design.order, beliefs, design.known)
+    # the design as if drawn without the grader; what was drawn and its probabilities stay
     plain = replace(design, beliefs=beliefs, readings=(reading,))
     estimate = read(plain, campaign.selection, campaign.labels, (), answer.target, answer.estimate.scope)
     low, high = estimate.interval(answer.interval.confidence)

@@ -67,6 +67,7 @@ def _order(measure: str, pairs: Sequence[AuditRow]) -> SystemOrder:
     """Compare two orders of systems by the differences `pairs` of one measure: Kendall's τ, both winners, signs."""
     values = [(row.by_grader or 0.0, row.corrected or 0.0) for row in pairs]
     by_grader, people = ([_sign(pair[k]) for pair in values] for k in (0, 1))
+    # τ_b: agreeing minus disagreeing pairs, over the geometric mean of both numbers of pairs that are not tied
     ordered = math.sqrt(sum(map(abs, by_grader)) * sum(map(abs, people)))
     both = sum(a * b for a, b in zip(by_grader, people, strict=True))
     winners = [_winner(pairs, [pair[k] for pair in values]) for k in (1, 0)]  # by human labels, by the grader
@@ -138,7 +139,7 @@ def _circle(rows: Sequence[AuditRow], run: str) -> CircularBias | None:
     alone = {row.system: row.bias for row in rows if not row.versus and row.bias is not None}
     others = [bias for name, bias in alone.items() if name != run]
     bias, of_others = alone.get(run), sum(others) / len(others) if others else None
-    if pairs:
+    if pairs:  # a difference's bias is that of its system minus that of the run subtracted
         excess = sum((row.bias or 0.0) * (1 if row.system == run else -1) for row in pairs) / len(pairs)
     elif bias is not None and of_others is not None:
         excess = bias - of_others

@@ -72,7 +72,8 @@ class ScaledGrades:
         """Map a grader's values linearly to 0 … `top`, from the stated scale, else from the range of the values.
 
         Whole grades within the human scale are unchanged, and a few outside it count as missing. Scores, and grades of
-        which more lie outside, are mapped from their minimum and maximum.
+        which more lie outside, are mapped from their minimum and maximum. ``on_pool`` has the values by item, NaN
+        without a reply, and the probabilities of grades behind them, if the grader gave some.
         """
         values, graded = on_pool.values, on_pool.values[on_pool.is_graded]
         if grades.scale is None and on_pool.probs is None and (n_stray := _stray(graded, top)):
@@ -208,7 +209,7 @@ class JudgedItems:
     def of(cls, samples: Sequence[DrawnSample], top: int) -> Self:
         """Collect the labels of one sample, or of the samples of several rounds; `top` is the largest human grade."""
         campaigns = [sample.campaign for sample in samples]
-        parts = round_weights(campaigns) if len(campaigns) > 1 else np.ones(1)
+        parts = round_weights(campaigns) if len(campaigns) > 1 else np.ones(1)  # weight of each round
         pool = campaigns[0].design.pool
         weights, shares = np.zeros(pool.n_items), np.full((pool.n_items, top + 1), np.nan)
         for part, campaign in zip(parts.tolist(), campaigns, strict=True):
@@ -236,7 +237,7 @@ def _labels(campaign: Campaign, top: int) -> Floats:
     NaN for items without a label. Only labels that the estimate of the campaign uses are included.
     """
     design, selection = campaign.design, campaign.selection  # a place is an item in judging order
-    inside = np.zeros(design.pool.n_items, dtype=np.bool_)
+    inside = np.zeros(design.pool.n_items, dtype=np.bool_)  # items of the places selected so far
     inside[design.order.items[selection.places]] = True
     is_open = np.flatnonzero(inside & (design.known < 0))
     labels: SoftLabels = campaign.labels.over(design.known, is_open)

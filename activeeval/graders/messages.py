@@ -66,6 +66,7 @@ def _asking(numbers: Mapping[str, Any]) -> str:
 
     It compares the expected half-widths of the alternatives.
     """
+    # a way is "none", "all" or a number of first places of each list; asked_of is the number of items asked about
     name, chosen = _plain(" and ".join(numbers["names"])), numbers["places"]
     ways = list(zip(numbers["ways"], numbers["asked_of"], numbers["half_widths"], strict=True))
     others = [

@@ -78,7 +78,7 @@ def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
     runs = {_NIGHT: _turned(record.run), _BEFORE: record.run}
     max_grade = store.campaign(rows[0].campaign).max_grade
     case = case_of(runs, settings, record.known_grades, labels, max_grade)
-    hand = in_hand(case.inputs.pool, record.histories, labels)
+    hand = in_hand(case.inputs.pool, record.histories, labels)  # labels so far, with their items' probabilities
     questions = [each for each in case.asked(settings.measures, ["run", "difference"]) if each.system == _NIGHT]
     changes = [k for k, each in enumerate(questions) if each.versus and each.target.matters.any()]
     if not changes:
@@ -86,10 +86,11 @@ def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
     errors = _planned_errors(case, settings, [each.target for each in questions], hand)
     estimates = [each.estimate for each in answered(state_of(store, rows[-1].campaign))[0]]
     degrees = max(min(each.degrees_of_freedom for each in estimates), 1.0)
+    # each measure is compared with the night before and, unless that is the reference, with the reference
     n_compared = len(changes) * (1 if settings.reference == "previous" else 2)
     out = []
     for k in changes:
-        loss = MARGINS * settings.margin or STANDARD_ERRORS * float(errors[0, k])
+        loss = MARGINS * settings.margin or STANDARD_ERRORS * float(errors[0, k])  # row 0: the night's own labels
         if loss == 0:
             continue
         same, second = chances(errors[:, k], loss, settings, n_compared, degrees)
@@ -189,16 +190,18 @@ def _is_alarm(
 def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Target], hand: EarlierLabels) -> Floats:
     """Plan the standard errors of all targets at the six steps of `chances`, shape (6, n_targets).
 
-    `hand` has the labels of earlier nights, with their inclusion probabilities. Steps without labels on suspicion are
-    planned with a budget close to 0. A night is a dated run of the watched index.
+    Steps: the first night, and with labels on suspicion; then the second night, and with labels on suspicion, first if
+    the first night had none, then if it had some. `hand` has the labels of earlier nights, with their inclusion
+    probabilities. Steps without labels on suspicion are planned with a budget close to 0. A night is a dated run of the
+    watched index.
     """
     base = case.design(settings.method, targets)
     rows: list[Floats] = []
 
     def step(before: EarlierLabels, budget: float) -> EarlierLabels:
-        """Plan one further batch of labels beyond `before`.
+        """Plan one further batch of labels beyond `before`, for a `budget` in mean items (average items).
 
-        Append its standard errors to `rows`, and return all labels.
+        Append its standard errors to `rows`; return `before` with the new probabilities of items, shape (n_items,).
         """
         design, probs = going_on(base, before, budget)
         # at level 1 the rates of this design are the probabilities that items are drawn

@@ -41,7 +41,7 @@ def case_of(
         Called with a text that names the next step.
     """
     listed = {pair for run in runs.values() for pair in pairs_in(run)}
-    certain = certain_grades(known_grades, labels, listed)
+    certain = certain_grades(known_grades, labels, listed)  # grades that need no weight in an estimate
     choices = Choices(
         runs=tuple(replace(run, source=name) for name, run in runs.items()),
         names=tuple(runs),

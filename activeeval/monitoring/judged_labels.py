@@ -132,6 +132,7 @@ def labels_of_step(store: Store, night: NightRow, settings: Settings) -> dict[Pa
         first = next(iter(by_judge.values()))
         grades = {judge: CANNOT if event.grade is None else event.grade for judge, event in by_judge.items()}
         decided = state.adjudicated.get(place)
+        # `given_grades` leaves out judges who could not judge the item
         several = given_grades(grades) if decided is None or decided.grade is None else (decided.grade,)
         at = max(event.at for event in (*by_judge.values(), *([] if decided is None else [decided])))
         grade = one_grade(several, settings.policy)

@@ -173,6 +173,7 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
     settings = Settings.of(watch.config)
     labels = labels_so_far(store, watch.name, rows, histories, settings, replaces=tonight.replaces)
     known_grades = {} if earlier is None else dict(earlier.known_grades)
+    # a row is a grade and the digest of its text, 0 if unknown: grades of changed texts are dropped
     known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
     grades, machines = _known_judgments(tonight)
     for query, document, grade in grades:

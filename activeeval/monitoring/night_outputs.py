@@ -263,7 +263,7 @@ def _first(run: Run, depth: int) -> NDArray[np.bool_]:
 
 
 def _columns(by_pair: Mapping[Pair, Any]) -> tuple[dict[str, NDArray[Any]], list[Any]]:
-    """Split a dict by (query, document): arrays "queries" and "docs" of ids, and the list of its values."""
+    """Split a dict by (query, document): arrays "queries" and "docs" of ids, and the list of its values, aligned."""
     queries, docs = ([pair[k] for pair in by_pair] for k in (0, 1))
     return {"queries": Texts.from_list(queries).array(), "docs": Texts.from_list(docs).array()}, list(by_pair.values())
 

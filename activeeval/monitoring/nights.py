@@ -215,6 +215,8 @@ def _designed(
 ) -> tuple[Design, Floats]:
     """Design a step of a night (a dated run) for its questions and the plan's segments.
 
+    The sample goes on from the earlier ones: probabilities of items only rise, so that earlier labels still count.
+
     Parameters
     ----------
     plan : NightPlan
@@ -236,7 +238,7 @@ def _designed(
 
 def _sample(settings: Settings, case: PreparedCase, questions: Sequence[QuestionTarget], design: Design) -> DrawnSample:
     """Build the sample of a design for tonight's questions, with the random numbers of the watch's seed."""
-    names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
+    names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))  # a ranking's system, by identity
     return DrawnSample(
         campaign=Campaign(design, key=int(key_of(settings.seed))),
         questions=tuple(each.question for each in questions),
@@ -265,7 +267,8 @@ def _drawn(
     """Count the new, unjudged and known items of a drawn sample; `campaign` is the name under which it is stored.
 
     `probs_before`, shape (n_items,), has the probability that each item was drawn before tonight. A drawn item whose
-    random number lies below it was drawn before and is still unjudged (pending).
+    random number lies below it was drawn before and is still unjudged (pending). ``in_hand`` has the grade of each
+    item's earlier label, −1 without one.
     """
     design = sample.campaign.design
     to_judge = [item for unit in sample.campaign.planned for item in unit.items]
@@ -287,7 +290,7 @@ def _numbers(sample: DrawnSample) -> Floats:
     """Compute the permanent random number u in (0, 1) of every item, shape (n_items,).
 
     An item is drawn on the first night on which its inclusion probability exceeds u. u is 1 for items that no question
-    needs. A night is a dated run of the watched index.
+    needs. An item whose text has changed (`versions`) has a new number. A night is a dated run of the watched index.
     """
     order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
     assert isinstance(scheme, CarriedScheme)

@@ -200,7 +200,7 @@ def estimate_night(
         "settings": settings,
         "cautions": states[-1].machine_cautions,
         "n_suspicion": states[1].progress.judged + states[1].progress.waiting if len(states) > 1 else 0,
-        **missing,
+        **missing,  # n_missing, n_queries and run
     }
     if reading is None:  # unjudged items, or no judgments yet
         values = [_value(date, measure, None, states) for measure in settings.measures]
@@ -225,7 +225,7 @@ def estimate_night(
 def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Settings) -> tuple[list[Answer], bool]:
     """Estimate tonight minus each run of `names` for each measure; also return whether one looks bad and is undecided.
 
-    A change looks bad if its 95 % interval lies below 0.
+    A change looks bad if its 95 % interval lies below 0. `reading.look` is 1 with labels on suspicion, else 0.
     """
     measures = dict.fromkeys(answer.target.name for answer in reading.by_scope[settings.scope])
     compared = [(measure, name) for measure in measures for name in names]
@@ -350,7 +350,7 @@ def _is_below(estimate: Estimate) -> bool:
 def _had_labels(state: CampaignState) -> Bools:
     """Mark the items with labels before tonight's sample, judged on an earlier date or known; shape (n_items,)."""
     design = state.sample.campaign.drawn_design
-    in_hand = design.scheme.in_hand
+    in_hand = design.scheme.in_hand  # grade of each item's earlier label, −1 without one
     before = design.known >= 0
     return np.asarray(before if in_hand is None else before | (in_hand >= 0))
 

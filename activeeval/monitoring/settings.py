@@ -165,7 +165,8 @@ class Settings:
         """Compute the confidence of the interval that decides about a difference on a night (a dated run).
 
         A night raises a false alarm with probability at most ``false_alarms`` / 100. This is divided among its
-        comparisons, each measure with each run (Bonferroni), and among its interim analyses (`SHARES_OF_LOOKS`).
+        comparisons, each measure with each run (Bonferroni), and among its interim analyses (`SHARES_OF_LOOKS`). Only
+        an interval below 0 raises an alarm, one of the two sides of an interval that misses 0: hence the factor 2.
 
         Parameters
         ----------
@@ -196,7 +197,7 @@ class Settings:
             if not (math.isfinite(number) and number >= 0):
                 raise InputError(f"`{name}` must be a number from 0 on, got {number:g}", field=name)
         if self.goals is not None:
-            self.goals.of_part(None, 1)
+            self.goals.of_part(None, 1)  # raises for an invalid half-width
 
 
 def set_up(store: Store, name: str, settings: Settings) -> None:

@@ -138,7 +138,7 @@ class NightOptions(TypedDict, total=False):
 
 
 class WatchOptions(TypedDict, total=False):
-    """Further options of `create_watch`: see `activeeval.monitoring.settings.Settings`."""
+    """Further options of `create_watch`, fields of `Settings`; `half_width`: number, or segments mapped to numbers."""
 
     scope: str
     false_alarms: float

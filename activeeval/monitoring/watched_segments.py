@@ -109,6 +109,7 @@ def answers_by_segment(sample: DrawnSample, segments: Segments | None) -> list[S
     """
     if segments is None:
         return []
+    # of the questions that the sample was made for only the values, not the differences
     return by_segment(sample, [each for each in sample.made_for if not each.versus], segments)[0]
 
 
@@ -127,7 +128,7 @@ def _too_few_queries(names: Sequence[str | None], prospects: Sequence[Prospect])
     """Warn about segments that will have too few judged queries for an estimate.
 
     `names` and `prospects` (predicted precision and number of queries) are aligned; a name of None is a question about
-    all queries.
+    all queries. A segment whose variance for these queries (``of_pool``) is 0 is exactly known, and left out.
     """
     few = [
         name

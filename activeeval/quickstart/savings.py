@@ -45,6 +45,7 @@ def plot_savings(savings: Sequence[Saving], path: str | Path) -> None:
     figure, axes = new_figure(path, len(savings))
     bold = {"textcoords": "offset points", "fontsize": 13, "weight": "bold"}
     for axis, saving in zip(axes, savings, strict=True):
+        # name, method that has the line's style, half-widths, point that the name stands at, and where beside it
         lines = (
             ("random queries", "passive", saving.random, 1, {"xytext": (8, 8), "ha": "left", "va": "bottom"}),
             ("activeeval", "items", saving.sampled, -2, {"xytext": (-10, -8), "ha": "right", "va": "top"}),

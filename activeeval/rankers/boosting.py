@@ -59,12 +59,12 @@ class PairEdges:
 
     @classmethod
     def of(cls, weak: Floats, lists: JudgedLists, part: Part) -> Self:
-        """Build the edges on all pairs of lists, or on those of the top with the rest; `weak` is (n_items, n_weak)."""
+        """Build the edges on all pairs ("all"), or of items above grade 0 with others; `weak` is (n_items, n_weak)."""
         return cls(weak, PairExponential(part).on(lists))
 
     def __call__(self, scores: Floats) -> Floats:
         """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak)."""
-        edges = -(self.term(scores)[1] @ self.weak)
+        edges = -(self.term(scores)[1] @ self.weak)  # minus the loss's derivative along each weak ranker
         return np.stack((edges, -edges))
 
 
@@ -105,7 +105,7 @@ class ListEdges:
         return cls(np.array(both), labels, spans, measure)
 
     def __call__(self, scores: Floats) -> Floats:
-        """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak)."""
+        """Compute the edge of every weak ranker, as it is and reversed, (2, n_weak); badly ordered lists weigh more."""
         if not scores.any():  # before the first round
             return np.asarray(self.performances @ self.spans.weights)
         shares = np.exp(-performances(scores, self.labels, self.spans, self.measure))
@@ -230,7 +230,7 @@ class BoostedRanker(StagedRanker):
         return np.hstack([scaled > step for step in steps]).astype(np.float64)
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
-        """Store the minimum and the range of each feature; a constant feature has range 1."""
+        """Store the minimum (``means_``) and range (``scales_``) of each feature; a constant feature has range 1."""
         self.means_ = features.min(axis=0).astype(np.float64)
         widths = features.max(axis=0) - self.means_
         self.scales_ = np.where(widths > 0, widths, 1.0)
@@ -287,7 +287,7 @@ class RankBoost(BoostedRanker):
     """
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        """Build the edges on all pairs of different grades."""
+        """Build the only edges to boost, of weight 1: on all pairs; `weak` has weak rankers' values by item."""
         return ((1.0, PairEdges.of(weak, lists, "all")),)
 
 
@@ -310,7 +310,7 @@ class AdaRank(BoostedRanker):
     Attributes
     ----------
     coef_, path_, edges_, n_iter_, n_features_in_
-        As in `RankBoost`.
+        Weights, these after each round, edges, numbers of rounds and features; see `RankBoost`.
 
     Notes
     -----
@@ -358,7 +358,7 @@ class AdaRank(BoostedRanker):
             raise InputError(f"tol must not be negative, got {self.tol!r}")
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, ListEdges]]:
-        """Build the edges on whole lists, by the chosen measure."""
+        """Build the only edges to boost, of weight 1: on whole lists; `weak` has weak rankers' values by item."""
         return ((1.0, ListEdges.of(weak, lists, "all", self.measure)),)
 
     def _acceptance(self, terms: Sequence[tuple[float, Any]]) -> Callable[[Floats, Floats], bool]:

@@ -66,7 +66,8 @@ class Objective:
     def cut(self, weights: Floats) -> tuple[float, Floats, float]:
         """Compute the objective at given weights, and slope a and intercept b of the cut R(w) ≥ aᵀw + b made there.
 
-        A cut is a lower bound of R by its subgradient.
+        A cut is a lower bound of the loss R by its subgradient. The term returns the loss and its derivatives by the
+        scores (``pulls``).
         """
         loss, pulls = self.term(self.columns @ weights)
         slope = pulls @ self.columns
@@ -75,7 +76,8 @@ class Objective:
     def best_between(self, start: Floats, end: Floats, objective: float) -> tuple[Floats, float]:
         """Find the best weights on the line from start to end by bisection on the objective's slope along the line.
 
-        `objective` is the value at the start. Return the best weights and their objective.
+        `objective` is the value at the start. Return the best weights and their objective. The term returns the loss
+        and its derivatives by the scores (``pulls``).
         """
         step = end - start
         scores, step_scores = self.columns @ start, self.columns @ step
@@ -118,7 +120,9 @@ class _Bundle:
     def least(self, C: float) -> tuple[Floats, float]:
         """Compute the weights that minimise ½‖w‖² + C · model, and this minimum, a lower bound of the objective.
 
-        The model is the maximum of the cuts; C is the weight of the loss.
+        The model is the maximum of the cuts aᵀw + b (``slopes`` a, ``heights`` b), lower bounds of the loss; C is the
+        weight of the loss. The weights are −C Σ λ a, with multipliers λ of the cuts from the dual program; a cut with
+        λ = 0 is idle.
         """
         multipliers = _on_simplex(C * (self.slopes @ self.slopes.T), self.heights)
         self.idle = np.where(multipliers > 1e-8, 0, self.idle + 1)
@@ -181,6 +185,7 @@ def least_regularised(columns: Floats, term: Term, C: float, tol: float, max_ite
     n_iter = 0
     while True:
         n_iter += 1
+        # the cuts, lower bounds of R, give a lower bound of the objective; the best weights so far give an upper one
         value, slope, height = problem.cut(at)
         if value < lowest:
             best, lowest = at, value

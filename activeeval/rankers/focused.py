@@ -39,7 +39,7 @@ class FocusedSVM(MarginRanker):
     Attributes
     ----------
     coef_, objective_, gap_, n_iter_, n_features_in_
-        As in `RankSVM`.
+        Weights of the features, objective, bound of its excess, numbers of cutting planes and features; see `RankSVM`.
 
     Warns
     -----
@@ -107,7 +107,8 @@ class FocusedBoost(BoostedRanker):
     Attributes
     ----------
     coef_, path_, edges_, n_iter_, n_features_in_
-        As in `RankBoost`.
+        Weights of the weak rankers, these after each round, edge of each round, numbers of rounds and features; see
+        `RankBoost`.
 
     Notes
     -----
@@ -134,7 +135,7 @@ class FocusedBoost(BoostedRanker):
         ``beta``, from 0 to 1, is the weight of the order among items above grade 0, against that between them and the
         rest. ``n_iter`` is the largest number of rounds, each of which takes a weak ranker; one taken ``max_repeats``
         times in a row (None: no limit) is excluded until another one is taken. Weak rankers are the features or, with
-        ``n_thresholds``, indicators that a feature is above one of as many thresholds.
+        ``n_thresholds``, indicators that a feature is above one of that number of equally spaced thresholds.
         """
         super().__init__(n_iter, max_repeats, n_thresholds)
         self.beta = beta
@@ -145,7 +146,10 @@ class FocusedBoost(BoostedRanker):
         super()._check_parameters()
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        """Build the weighted edges: nDCG of the top items' lists, and pairs of the top with the rest."""
+        """Build the weighted edges to boost: nDCG of the lists of top items (above grade 0), and pairs with the rest.
+
+        ``weak``, shape (n_items, n_weak), has the values of the weak rankers; the weights are beta and 1 − beta.
+        """
         beta = float(self.beta)
         return ((beta, ListEdges.of(weak, lists, "top")), (1.0 - beta, PairEdges.of(weak, lists, "top")))
 
@@ -171,7 +175,7 @@ class FocusedNet(GradientRanker):
     Attributes
     ----------
     coef_, path_, n_iter_, n_features_in_
-        As in `RankNet`.
+        Weights of the features, these after each step, numbers of steps and features; see `RankNet`.
 
     Notes
     -----

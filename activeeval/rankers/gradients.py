@@ -112,12 +112,12 @@ class ListNet(GradientRanker):
     Parameters
     ----------
     n_iter, standardize
-        As in `RankNet`.
+        Steps of L-BFGS, and scaling of features to unit deviation; see `RankNet`.
 
     Attributes
     ----------
     coef_, path_, n_iter_, n_features_in_
-        As in `RankNet`.
+        Weights of the features, these after each step, numbers of steps and features; see `RankNet`.
 
     References
     ----------
@@ -158,7 +158,7 @@ class ListMLE(GradientRanker):
     Attributes
     ----------
     coef_, path_, n_iter_, n_features_in_
-        As in `RankNet`.
+        Weights of the features, these after each step, numbers of steps and features; see `RankNet`.
 
     Notes
     -----

@@ -54,13 +54,16 @@ class Loss(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelTerm:
-    """Loss computed by a compiled kernel with fixed arguments (those of the lists or pairs)."""
+    """Loss computed by a compiled kernel with fixed arguments (those of the lists or pairs).
+
+    The kernel takes the scores, these arguments, and the gradient, which it adds to.
+    """
 
     kernel: Callable[..., float]
     arguments: tuple[Any, ...]
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
-        """Compute the loss and its gradient at the scores."""
+        """Compute the loss and its gradient at the scores, shape (n_items,); the kernel fills the gradient in."""
         gradient = np.zeros(scores.size)
         return float(self.kernel(scores, *self.arguments, gradient)), gradient
 
@@ -90,7 +93,11 @@ class _PairLoss:
         return self.of_pairs(lists.pairs(self.part, self.graded))
 
     def of_pairs(self, pairs: WeightedPairs) -> KernelTerm:
-        """Bind the loss to pairs of any origin."""
+        """Bind the loss to pairs of any origin: a function of the scores of all items.
+
+        Each pair has a preferred and another item, a factor of its margin (gap) and a weight; ``kind`` names the
+        function of the margin in the kernel module.
+        """
         from activeeval.core.kernels.learning import losses
 
         pair_columns = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)
@@ -163,7 +170,11 @@ class ListwiseAP:
     part: Part = "all"
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Bind the loss to lists."""
+        """Bind the loss to lists: a function of their items' scores.
+
+        A cut of a list separates relevant items, from its start to the middle, from others, up to the stop. Weights
+        give each list the same share, divided among its cuts.
+        """
         from activeeval.core.kernels.learning import losses
 
         starts, middles, stops = _relevance_cuts(lists) if self.part == "all" else _grade_cuts(lists)
@@ -205,7 +216,7 @@ class TopOneCrossEntropy:
     part: Part = "all"
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Bind the loss to lists."""
+        """Bind the loss to lists, given by the start, stop and weight of each: a function of their items' scores."""
         from activeeval.core.kernels.learning import losses
 
         return KernelTerm(losses.top_one_cross_entropies, (lists.grades.astype(np.float64), *lists.spans(self.part)))
@@ -222,19 +233,20 @@ class PermutationCrossEntropy:
     part: Part = "top"
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Bind the loss to lists.
+        """Bind the loss to lists: a function of their items' scores.
 
         Raises
         ------
         InputError
-            With a row of the first list that is too long.
+            If a list has more than 15 items; it names a row of the list.
         """
         from activeeval.core.kernels.learning import losses
 
         spans = lists.spans(self.part)
         self._refuse_long(lists, spans.stops - spans.starts, spans.starts)
         labels = [tuple(lists.grades[a:b].tolist()) for a, b in zip(spans.starts, spans.stops, strict=True)]
-        # lists with top-k labels share their labels, so one table serves all of them
+        # lists with top-k labels share their labels, so one table (for each of the 2^n subsets of n items, the
+        # probability under the labels that they are the last of a permutation) serves all of them
         begins, tables, n = {}, [], 0
         for key in dict.fromkeys(labels):
             table = np.empty(1 << len(key))
@@ -307,7 +319,7 @@ class FocusedLoss:
     beta: float
 
     def on(self, lists: JudgedLists) -> WeightedSum:
-        """Bind the loss to lists."""
+        """Bind both losses to lists, each weighted by its share divided by its value at equal scores."""
         terms = (self.list_loss.on(lists), self.pair_loss.on(lists))
         nothing = np.zeros(lists.grades.size)
         return WeightedSum(terms, (self.beta / terms[0](nothing)[0], (1.0 - self.beta) / terms[1](nothing)[0]))

@@ -137,7 +137,7 @@ class SVMMAP(MarginRanker):
     Attributes
     ----------
     coef_, objective_, gap_, n_iter_, n_features_in_
-        As in `RankSVM`.
+        Weights of the features, objective, bound of its excess, numbers of cutting planes and features; see `RankSVM`.
 
     Warns
     -----

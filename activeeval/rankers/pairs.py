@@ -35,7 +35,10 @@ class PreferencePairs:
 
     @classmethod
     def of(cls, grades: Ints, codes: Ints) -> Self:
-        """Sort the items by query number (`codes`) and grade, and count the pairs of each preferred item."""
+        """Sort the items by query number (`codes`) and grade, and count the pairs of each preferred item.
+
+        An item is preferred to the items of its query with a lower grade, which stand before it.
+        """
         order = np.lexsort((grades, codes))
         query, grade = codes[order], grades[order]
         new_query = np.append(True, query[1:] != query[:-1])
@@ -51,7 +54,11 @@ class PreferencePairs:
         return int(self.ends[-1]) if self.ends.size else 0
 
     def draw(self, max_pairs: int, random: np.random.Generator) -> tuple[Ints, Ints]:
-        """List the preferred and the other item, shape (n_pairs,) each, of all pairs or of `max_pairs` random ones."""
+        """List the preferred and the other item, shape (n_pairs,) each, of all pairs or of `max_pairs` random ones.
+
+        Pairs are numbered item by item: ``ends`` has the number of pairs up to each preferred item, ``first`` the place
+        of the first item of its query, where the items of lower grades begin.
+        """
         numbers = np.arange(min(self.n_pairs, max_pairs))
         if max_pairs < self.n_pairs:
             numbers = np.sort(random.choice(self.n_pairs, int(max_pairs), replace=False, shuffle=False))

@@ -17,10 +17,10 @@ from activeeval.rankers.input_checks import grouped_items
 from activeeval.rankers.linear import BLOCK_ROWS, LinearRanker
 from activeeval.rankers.pairs import PreferencePairs
 
-TOLERANCE = 1e-10
-SUFFICIENT = 1e-4
+TOLERANCE = 1e-10  # of convergence: predicted decrease as a share of the objective
+SUFFICIENT = 1e-4  # share of the predicted decrease that a step has to reach
 SMALLEST_STEP = 1e-9
-SMALLEST_CURVATURE = 1e-14
+SMALLEST_CURVATURE = 1e-14  # as a share of the largest
 
 
 class RankingSVM(LinearRanker):
@@ -192,6 +192,7 @@ def least_squared_hinge(D: Floats, ridge: float, max_iter: int) -> tuple[Floats,
         value = loss(w, margins)
         gradient = 2 * ridge * w - 2 / n * (np.maximum(margins, 0.0) @ D)
         step = -_solve(_curvature(D, margins > 0, ridge), gradient)
+        # decrease predicted by the slope, change of the margins, and length of the step as a share of Newton's
         decrease, moves, size = -float(gradient @ step), D @ step, 1.0
         converged = decrease <= TOLERANCE * value
         while not converged and size > SMALLEST_STEP:

@@ -119,7 +119,11 @@ def joined(parts: Sequence[Chunk]) -> Chunk:
 
 
 def chunk_arrays(chunk: Chunk) -> dict[str, NDArray[Any]]:
-    """Convert a chunk to named arrays, from which `chunk_of` rebuilds it."""
+    """Convert a chunk to named arrays, from which `chunk_of` rebuilds it.
+
+    Texts and rankings are flat arrays with their offsets under ``NAME.offsets``. What the chunk lacks is an empty array
+    (traffic, judged, node_weights) or left out (rankings, probabilities).
+    """
     pool, nothing = chunk.pool, np.empty(0)
     arrays: dict[str, NDArray[Any]] = {
         "query_offsets": pool.query_offsets,
@@ -176,12 +180,15 @@ def by_query(chunk: Chunk) -> Chunk:
 
 
 def _rows(probs: ArrayLike, items: Ints) -> Any:
-    """Select items from probabilities of shape (…, n_items, n_grades), in single precision as models predict them."""
+    """Select items (positions) from probabilities of shape (…, n_items, n_grades), in single precision as predicted."""
     return np.asarray(probs, dtype=np.float32)[..., items, :]
 
 
 def _joined_rankings(pool: QueryPool, parts: list[Rankings]) -> Rankings:
-    """Concatenate the rankings of chunks over the joined pool, whose items are numbered chunk after chunk."""
+    """Concatenate the rankings of chunks over the joined pool, whose items are numbered chunk after chunk.
+
+    Items are positions in a pool, so each chunk's are shifted by the number of items before it.
+    """
     starts = np.cumsum([0, *(part.pool.n_items for part in parts)])
     items = [part.items + start for part, start in zip(parts, starts.tolist(), strict=False)]
     return Rankings(pool, _end_to_end([part.offsets for part in parts]), np.concatenate(items))
@@ -200,5 +207,5 @@ def _concatenated(arrays: list[ArrayLike | None], axis: int) -> Any:
 
 
 def _end_to_end(offsets: list[Ints]) -> Ints:
-    """Concatenate the offsets of segments that follow each other, each segment starting at 0."""
+    """Concatenate offsets (starts of segments, then the total) of chunks that follow each other, each starting at 0."""
     return np.concatenate(([0], np.cumsum(np.concatenate([np.diff(segment) for segment in offsets]))))

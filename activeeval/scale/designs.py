@@ -59,15 +59,15 @@ class Drawable:
 
     @classmethod
     def of(cls, recipe: Recipe, survey: Survey) -> Drawable:
-        """Compute the sampling probabilities and draws from the survey's columns (arrays by query)."""
+        """Compute sampling probabilities and draws from the survey's columns: p, mean, variance and cost by query."""
         weights, *columns = survey.columns
         p, unit = weights / survey.sums.weight, survey.sums.unit
         q = recipe.method.draw_probs(p, columns, survey.cheapest, unit, recipe.share)
         pool_sums = PoolSums(
             n_queries=p.size,
             n_open=p.size,
-            population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),
-            base=0.0,
+            population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),  # Σ p, and Σ p times the mean
+            base=0.0,  # no value is known before a query is drawn: all are open
             settled_squares=0.0,
             open_squares=0.0,
             open_share=1.0,
@@ -146,9 +146,7 @@ class ChunkedDesign:
         by_batches: bool = False,
         surely: bool = False,
     ) -> Campaign:
-        """Start a campaign with the same sample, unit by unit, as the whole pool in memory with this seed.
-
-        Its pool holds the queries of the sample; estimates are for the whole pool and the targets of the design.
+        """Start a campaign on the sampled queries with the same sample as the whole pool in memory with this seed.
 
         Parameters
         ----------
@@ -158,10 +156,12 @@ class ChunkedDesign:
             The chunks of the design again; with adaptive depth they must be iterable twice.
         rng : Generator, SeedSequence, int or None
             Seed of the sample: with the ids it determines all random numbers.
+        blocks : sequence of float, optional
+            Cumulated budgets at which the sample may be read; by default quarters of the budget.
         up_to : float, optional
             Largest budget after top-ups; by default no top-ups.
         by_batches, surely : bool
-            With adaptive depth: as for `Campaign`.
+            With adaptive depth: request batches, not single items; only what the budget pays for in any case.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class ChunkedDesign:
         return Campaign(design, key=int(key), by_batches=by_batches, surely=surely)
 
     def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
-        """Build the design of the units with random levels, by `key`, below a threshold; may raise an InputError."""
+        """Build the design of the units whose random levels, drawn by `key`, lie below the threshold of a budget."""
         selected, n = SelectedUnits(budget=budget), len(self.survey.names)
         if self.recipe.follows_labels and isinstance(source, SuppliedChunks) and source.comes_once:
             raise InputError("with adaptive depth chunks are read twice: give a list or a function")
@@ -191,7 +191,7 @@ class ChunkedDesign:
         # only with adaptive depth the second pass reads the partitions, not just their tables
         parts = enumerate(source.keys()) if self.recipe.follows_labels else ((k, None) for k in range(n))
         for wave in waves(parts, self.engine.n_workers):
-            task = UnitsTask(**shared, limit=selected.horizon)
+            task = UnitsTask(**shared, limit=selected.horizon)  # the threshold by the partitions so far
             for (k, _), content in zip(wave, self.engine.map(task, wave), strict=True):
                 selected.take(k, PartitionUnits.unpacked(content))
                 self.progress(f"levels of {k + 1} of {n} partitions")
@@ -201,9 +201,10 @@ class ChunkedDesign:
     def _drawn(self, source: Source, key: np.uint64, budget: float, drawable: Drawable, *, expected: bool) -> Design:
         """Build the design of a sample with replacement; `budget` is met on average if `expected`, else at most."""
         draws, offsets = drawable.draws, self.survey.offsets
-        drawn, _, last = draws.run(key, budget, expected=expected)
+        drawn, _, last = draws.run(key, budget, expected=expected)  # `last`: the query that could not be paid
+        # the dearest query and `last` are fetched too, as warnings about a small budget need their costs
         needed = np.union1d(drawn, [int(np.argmax(draws.costs)), *([] if last is None else [last])])
-        bounds = np.searchsorted(needed, offsets)
+        bounds = np.searchsorted(needed, offsets)  # offsets: number of the first query of each partition
         chosen: dict[int, Ints] = {
             k: needed[bounds[k] : bounds[k + 1]] - offsets[k]
             for k in range(offsets.size - 1)
@@ -216,7 +217,7 @@ class ChunkedDesign:
     def _design(
         self, chosen: Chunk, key: np.uint64, horizon: float, scheme: Scheme, pool_sums: tuple[PoolSums, ...]
     ) -> Design:
-        """Build the design of the fetched queries with the whole pool's sums; `horizon` is the largest level read."""
+        """Build the design of the fetched queries with the whole pool's sums; `horizon`: units above were not read."""
         recipe, sums = self.recipe, self.survey.sums
         design_input = recipe.design_input(chosen)
         order = recipe.order(design_input, chosen.weights / sums.weight, sums)
@@ -225,7 +226,7 @@ class ChunkedDesign:
 
 
 def _source_of(chunks: Any) -> Source:
-    """Wrap chunks in a source; a source is kept."""
+    """Wrap chunks in a source of partitions; what is a source already (it has `is_streamed`) is returned as it is."""
     return chunks if hasattr(chunks, "is_streamed") else SuppliedChunks(chunks)
 
 
@@ -246,8 +247,7 @@ def chunked_design(
     chunks : iterable of Chunk, function that returns one, or Source
         Together the pool; they are read one by one and none is kept. Query ids must be unique over all.
     measure : SampledMeasure, or function of a chunk
-        Measure of the chunk's ranking, or of the difference of its two. A function returns one or several targets of a
-        chunk, estimated from one sample.
+        Measure of the chunk's ranking, or of the difference of its two; or a function from a chunk to its targets.
     method : str, optional
         By default `default_method` of the measure: the most precise method that is robust to a bad grade model.
     weights : sequence of float, optional
@@ -262,7 +262,7 @@ def chunked_design(
     Raises
     ------
     InputError
-        If a partition cannot be sampled, does not match the first, or repeats a query; with the partition.
+        With the partition's name, if it cannot be sampled, does not match the first, or repeats a query.
 
     Examples
     --------
@@ -359,8 +359,8 @@ class RatesTask:
 
 
 def _equal_loss(recipe: Recipe, survey: Survey, engine: Engine, scratch: Scratch) -> tuple[Recipe, Survey]:
-    """Set the target weights so that all targets lose the same share of precision, and update the survey's sums."""
-    weights = tuple(equal_loss_weights(survey.planned / survey.sums.weight))
+    """Set the target weights so that all targets lose the same share of precision; update the survey's rate sums."""
+    weights = tuple(equal_loss_weights(survey.planned / survey.sums.weight))  # planned: loss of each alone
     recipe = replace(recipe, weights=weights)
     of_parts = engine.map(RatesTask(recipe=recipe, scratch=scratch), range(len(survey.names)))
     tops, bottoms, largests = np.array([unpacked(content)["sums"] for content in of_parts]).T

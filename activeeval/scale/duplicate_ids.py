@@ -40,23 +40,27 @@ def digests(ids: Texts) -> bytes:
     rows["first"], rows["second"] = np.frombuffer(words, dtype=np.uint64).reshape(-1, 2).T
     rows["place"] = np.arange(ids.size)
     rows = rows[np.lexsort((rows["second"], rows["first"]))]
-    buckets = (rows["first"] >> np.uint64(64 - 12)).astype(np.int64)
+    buckets = (rows["first"] >> np.uint64(64 - 12)).astype(np.int64)  # the first 12 bits: 4096 buckets
     begins = np.searchsorted(buckets, np.arange(_BUCKETS + 1)).astype(np.int64)
     return begins.tobytes() + rows.tobytes()
 
 
 @dataclass(frozen=True, slots=True)
 class _DuplicateSearch:
-    """Task: find the earliest duplicate among one share of the buckets."""
+    """Task: find the earliest duplicate among one share of the buckets of id digests.
+
+    Each of ``n_partitions`` partitions has its digests in ``scratch``, in `_BUCKETS` buckets; a share is the same
+    range of buckets of every partition, and there are ``n_shares``.
+    """
 
     scratch: Scratch
     n_partitions: int
     n_shares: int
 
     def __call__(self, share: int) -> bytes:
-        """Find the earliest duplicate of a share, as bytes: partition and position of it and of the id it repeats.
+        """Find the earliest duplicate of a share (number from 0), as the bytes of an array "twice".
 
-        The array has one row, or none without a duplicate.
+        It has shape (1, 4), partition and position of the duplicate and of the id it repeats, or no row.
         """
         parts = [self._share_of(k, share) for k in range(self.n_partitions)]
         rows = np.concatenate(parts)
@@ -70,7 +74,10 @@ class _DuplicateSearch:
         return packed({"twice": pairs[np.lexsort(pairs.T[::-1])][:1]})
 
     def _share_of(self, partition: int, share: int) -> NDArray[Any]:
-        """Read the rows (digest and position) of a partition in one share of the buckets."""
+        """Read the rows (digest and position) of a partition in one share of the buckets.
+
+        The file starts with the first row number of each bucket (8 bytes each, `_HEAD` in all), then has the rows.
+        """
         name, size = f"queries-{partition}", _BUCKETS // self.n_shares
         begins = np.frombuffer(self.scratch.read(name, 8 * share * size, 8 * (share + 1) * size + 8), dtype=np.int64)
         begin, end = (_HEAD + _ID.itemsize * int(row) for row in begins[[0, -1]])
@@ -97,6 +104,7 @@ def check_unique(
     if twice:
         part, place, other_part, other_place = twice[0]
         query, other = query_name(part, place), query_name(other_part, other_place)
+        # a quoted name is an id; chunks that the caller supplied only know the numbers of queries
         if query == other and part != other_part and query.startswith(("'", '"')):
             raise InputError(f"query {query} stands in two partitions, {names[other_part]} and {names[part]}")
         raise InputError(

@@ -59,7 +59,7 @@ class FetchTask:
         """
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         rows = np.searchsorted(table.numbers, queries)
-        known = np.flatnonzero(np.isin(queries, table.numbers))
+        known = np.flatnonzero(np.isin(queries, table.numbers))  # the table lacks queries without a wanted item
         same = np.array_equal(pool_hashes(chunk.pool)[0][known], table.query_hashes[rows[known]])
         if not same or not np.allclose(chunk.weights[known], table.weights[rows[known]], rtol=1e-9, atol=0):
             text = "its queries, or their traffic, are not those that the design was made of"
@@ -88,6 +88,8 @@ def _contents(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the arrays of the selected queries of each partition, and check the marks (identity) of streamed ones.
 
+    Of files only partitions with a selected query are read; a stream is read whole. A mark has a "word", the hash of
+    the query ids, and a "weight", the traffic. ``chosen`` maps partition numbers to ascending query numbers.
     InputError is raised if a partition differs from the survey, or partitions are missing or added.
     """
     nothing = np.empty(0, np.int64)

@@ -36,7 +36,8 @@ def expected_sums(design: ChunkedDesign) -> tuple[dict[str, Any], list[Floats]]:
     variances : list of ndarray, shape (n_levels,)
         Variance of the estimate of each target for the pool.
     """
-    wide, least = _sums(design, _WIDE, only_costs=True)
+    wide, least = _sums(design, _WIDE, only_costs=True)  # least: cost of the dearest unit, the smallest budget
+    # levels from the one whose cost is just below half the smallest budget to the one that judges all items
     near = np.clip(np.searchsorted(wide[0], [0.5 * least, 0.999999 * design.cost]), 1, _WIDE.size - 1)
     levels = np.geomspace(_WIDE[near[0] - 1], _WIDE[near[1]], _N_LEVELS)
     (costs, queries, items, by_chance, *variances), _ = _sums(design, levels, only_costs=False)
@@ -49,7 +50,7 @@ def _sums(design: ChunkedDesign, levels: Floats, *, only_costs: bool) -> tuple[F
     """Sum expected cost, counts and variances over all partitions, at some threshold levels.
 
     Returns ``(sums, cost of the dearest unit)``; sums have shape (1, n_levels) with `only_costs`, else (4 + n_targets,
-    n_levels).
+    n_levels): cost, opened queries, judged items, opened queries that are not certain, and each target's variance.
     """
     engine: Engine = design.engine
     task = OutlookTask(
@@ -78,7 +79,12 @@ class OutlookTask:
     only_costs: bool
 
     def __call__(self, number: int) -> bytes:
-        """Compute the sums of a partition by its number, as bytes: shape (1, n_levels) or (4 + n_targets, n_levels)."""
+        """Compute the sums of a partition by its number, as bytes of two arrays.
+
+        "sums" has a column for each level, and the cost as its row; without ``only_costs`` also opened queries, judged
+        items, opened queries not certain to be judged, and the variance of each target. "least", shape (1,), is the
+        cost of the most expensive unit, which is judged at once: the smallest budget that works.
+        """
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         if not table.numbers.size:
             n = 1 if self.only_costs else 4 + len(table.variances)
@@ -93,7 +99,11 @@ class OutlookTask:
 
 
 def _plans(table: UnitTable, order: Order) -> list[RatePlan]:
-    """Build the variance model of each target from the table's variances."""
+    """Build the variance model of each target from the table's variances, for the rates of an order.
+
+    A place is an item in the judging order of its query; ``of_query`` (n_queries,) and ``of_open`` (n_places,) are the
+    variances that opening each query and judging each place remove, times p².
+    """
     places, p = OrderPlaces.of_order(order), order.query_probs
     terms = [variance_terms(places, variances, p, is_nested=order.is_nested) for variances in table.variances]
     return [

@@ -74,9 +74,9 @@ def state_of(path: str) -> bytes:
 
 
 def said_of(path: str, file: Any) -> dict[str, Any]:
-    """Read the pool's metadata that `write` stored in a file; empty for files of other origin.
+    """Read the pool's metadata (a dict) that `write` stored in an open parquet file; {} for files of other origin.
 
-    FormatError is raised if they cannot be read.
+    FormatError, naming the path, is raised if they cannot be read.
     """
     metadata = (file.schema_arrow.metadata or {}).get(KEY)
     if metadata is None:
@@ -168,7 +168,7 @@ def remove(address: str) -> None:
 
 
 def _opened(address: str) -> tuple[Any, str, str]:
-    """Return the file system of a path or address, the path on it, and the address's options ("?…").
+    """Return the pyarrow file system of a path or address, the path on it, and the address's options ("?…" or "").
 
     Raises
     ------

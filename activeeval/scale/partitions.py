@@ -49,6 +49,8 @@ class PartitionedPool:
         Selected runs: the evaluated one, the baseline, and further ones.
     said : dict
         Metadata that `activeeval pool write` stored: the scale, the model and its query factor, the depth of lists.
+    columns : tuple of str
+        Columns of the first file, which every file must have.
     n_grades : int or None
         Number of grades; None: number of columns of the probabilities.
     model : object or None
@@ -102,10 +104,7 @@ class PartitionedPool:
         return replace(self, n_grades=n_grades)
 
     def predicted_by(self, model: Any) -> PartitionedPool:
-        """Set a fitted model that predicts grade probabilities from the features when a partition is read.
-
-        InputError is raised if the files have no features.
-        """
+        """Set a fitted model that predicts grade probabilities when a partition is read; InputError if no features."""
         if not self._features:
             raise InputError(f"{self.files[0]}: has no features: expected columns f0, f1, …")
         return replace(self, model=model)
@@ -142,11 +141,9 @@ class PartitionedPool:
         return self._chunk(key.path, table)
 
     def read_some(self, key: PartKey, queries: Ints) -> Chunk:
-        """Read some queries of a partition by their ascending numbers in `read`'s chunk.
+        """Read some queries of a partition by their ascending numbers in `read`'s chunk, from their row groups only.
 
-        Only their row groups are read.
-
-        InputError is raised as by `read`, and if there is no such query.
+        InputError is raised as by `read` (truncated file, other schema, invalid values), and if there is no such query.
         """
         import pyarrow as pa
         from pyarrow import compute
@@ -198,7 +195,7 @@ class PartitionedPool:
 
     def _chunk(self, path: str, table: Any) -> Chunk:
         """Convert the rows of an Arrow table to a chunk, queries sorted by id, items by hash; raises InputError."""
-        ids, of_rows = _codes(table)
+        ids, of_rows = _codes(table)  # sorted query ids; number of each row's query
         order = np.argsort(of_rows, kind="stable")
         counts = np.bincount(of_rows, minlength=ids.size)
         offsets = np.concatenate(([0], np.cumsum(counts)))
@@ -351,7 +348,7 @@ def _codes(table: Any) -> tuple[Texts, Ints]:
 
 
 def _texts(table: Any, name: str) -> Texts:
-    """Read a text column as Texts without copying its characters; raise InputError on empty cells."""
+    """Read a text column as Texts (bytes and offsets, Arrow's buffers, not copied); raise InputError on empty cells."""
     import pyarrow as pa
 
     column = table.column(name)

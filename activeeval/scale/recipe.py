@@ -118,12 +118,16 @@ class Recipe:
     def order(self, design_input: DesignInput, query_probs: Floats, sums: RateSums) -> Order:
         """Build the sampling order (units with their rates) of a part of the pool.
 
-        `query_probs` are p of its queries within the whole pool, `sums` are rate sums over the whole pool.
+        `query_probs` are p of its queries within the whole pool, `sums` are rate sums over the whole pool. The recipe's
+        weights are those of the targets, its share the part of the rates that does not depend on the grade model.
         """
         return self.method.order(
             design_input, self.method.rates(design_input, self.weights), query_probs, sums, self.share
         )
 
     def part(self, design_input: DesignInput, order: Order, scheme: Scheme) -> Design:
-        """Build the design of a part of the pool from its sampling order and the scheme that draws units."""
+        """Build the design of a part of the pool from its sampling order and the scheme that draws units.
+
+        With adaptive depth (a query's labels decide how deep it is judged), `looked` adds the rule for that.
+        """
         return self.method.looked(self.method.design_of(design_input, order, scheme, self.max_grade), self.weights)

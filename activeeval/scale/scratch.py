@@ -21,10 +21,10 @@ class Scratch(Protocol):
     """File storage that all workers can access; picklable."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically."""
+        """Write a file by name atomically, as several workers may write the same; raise InputError if that fails."""
 
     def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
-        """Read a file, or its bytes from begin to end."""
+        """Read a file, or its bytes from `begin` to before `end` (None: the rest); raise InputError if that fails."""
 
 
 @dataclass(frozen=True, slots=True)

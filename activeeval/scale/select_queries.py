@@ -45,8 +45,8 @@ class PartitionUnits:
     levels, costs : ndarray, shape (n_units,)
         Random level and cost of each unit, ascending by level. A sample takes the units below a threshold level.
     dearest : ndarray, shape (n, 3)
-        The most expensive queries: cost of their most expensive unit, their number, and the first half of a hash of
-        their id.
+        The most expensive queries, which a warning about a small budget needs: cost of their most expensive unit, their
+        number, and the first half of a hash of their id, which orders equal costs.
     curves : tuple of (PlannedVariance, PlannedVariance or None)
         Planned variance of each target, by the model and for equally likely grades.
     """
@@ -61,6 +61,7 @@ class PartitionUnits:
         """Convert the units to bytes, to be sent by a worker."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in ("levels", "costs", "dearest")}
         arrays["numbers"] = self.numbers.astype(np.int32)
+        # a curve: planned variance by sampling level; blind: for equally likely grades
         for t, (planned, blind) in enumerate(self.curves):
             arrays[f"planned{t}"] = planned.array()
             arrays |= {} if blind is None else {f"blind{t}": blind.array()}
@@ -116,7 +117,7 @@ class UnitsTask:
         if not table.numbers.size:
             return _nothing(table).packed()
         order = table.order(self.recipe, self.sums)
-        return self._units(order, order, table.numbers, table.curves(order)).packed()
+        return self._units(order, order, table.numbers, table.curves(order)).packed()  # all units are known
 
     def _by_labels(self, number: int, key: Any) -> PartitionUnits:
         """Find the units of a partition with adaptive depth (a query's labels decide how deep it is judged).
@@ -155,7 +156,10 @@ class UnitsTask:
         )
 
     def _queue(self, order: Order) -> Queue:
-        """Sort the units by level, up to the limit or, without one, up to the budget."""
+        """Sort the units (what is judged at once) by the random levels that the key draws.
+
+        The queue goes up to the task's limit, a level, or, without one (infinite), up to the budget.
+        """
         if math.isinf(self.limit):
             return Levels().queue(order, self.key, self.budget)
         return Levels().below(order, self.key, self.limit)
@@ -241,7 +245,10 @@ class SelectedUnits:
         return self.level * (1 + _ROOM)
 
     def take(self, partition: int, new: PartitionUnits) -> None:
-        """Merge the units of the next partition, and drop those beyond the budget."""
+        """Merge the units of the next partition (by its number), and drop those beyond the budget.
+
+        ``places`` pairs partition and query number of each unit.
+        """
         places = np.column_stack((np.full(new.numbers.size, partition), new.numbers))
         levels = np.concatenate((self.levels, new.levels))
         by_level = np.argsort(levels, kind="stable")

@@ -30,7 +30,8 @@ _ALIKE = 1e-9
 class Kind:
     """Properties common to all chunks of a pool.
 
-    `n_seen`: number of grades with a positive probability (None: no factor).
+    `n_grades`: columns of the grade probabilities (None: no model). `n_seen`: number of grades with a positive
+    probability (None: no factor). `questions`: a text for each target, as "DCG@10 of 2", its measure and rankings.
     """
 
     n_grades: int | None
@@ -41,7 +42,7 @@ class Kind:
 
     @classmethod
     def of(cls, chunk: Chunk, design_input: DesignInput) -> Kind:
-        """Determine the kind (properties that all chunks must share) of a chunk."""
+        """Determine the kind of a chunk: what all must share, as `n_seen`, its number of grades that are possible."""
         beliefs = design_input.beliefs
         has_factor = beliefs is not None and beliefs.factor is not None
         return cls(
@@ -194,11 +195,12 @@ def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
     design_input, weights = recipe.design_input(chunk), chunk.weights
     method, places = recipe.method, design_input.places
     n_targets, n_wanted = len(design_input.targets), places.open_costs.size
-    nested = method.stage.is_nested
+    nested = method.stage.is_nested  # prefixes of a query's items are judged, not single items
+    # equal rates: of this order only ids, p and sums that no rate enters are used
     flat = places.order(weights, np.ones(weights.size), np.ones(n_wanted), 1.0, is_nested=nested)
     columns = method.scheme.columns(design_input)
     is_drawn = bool(columns)  # with replacement: the draws need only q and λ of the queries
-    readings = tuple(
+    readings = tuple(  # what an estimator needs of a target besides labels
         method.stage.reading(target, flat, design_input.beliefs, design_input.known)
         for target in (() if is_drawn else design_input.targets)
     )
@@ -248,9 +250,10 @@ class Survey:
     marks : tuple of (int, float)
         Marks that identify the partitions.
     sums, planned, pool_sums, reaches, whole, cheapest, digest
-        As in `PartitionSurvey`, over the whole pool, with p that sums to 1.
+        Rate sums, loss of each target alone, value sums, items that can change each, cost of judging them, cost of the
+        cheapest item, digest of known grades: as in `PartitionSurvey`, over the whole pool, with p that sums to 1.
     hashes, columns
-        As in `PartitionSurvey`, concatenated.
+        Hashes of query ids, and p, mean, variance and cost by query, concatenated; only for draws with replacement.
     """
 
     names: tuple[str, ...]
@@ -268,10 +271,7 @@ class Survey:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[str, PartitionSurvey]]) -> Survey:
-        """Combine the surveys of partitions, each with the partition's name.
-
-        Raise InputError if they differ in kind.
-        """
+        """Combine the surveys of partitions, each with its partition's name; raise InputError if kinds differ."""
         collected = _CollectedPartitions()
         for name, survey in parts:
             collected.take(name, survey)
@@ -308,8 +308,8 @@ class _CollectedPartitions:
         """Start without partitions; ``sizes`` begins with 0, so that its cumulative sums are the offsets of queries."""
         self.names: list[str] = []
         self.sizes, self.marks = [0], []  # type: ignore[var-annotated]
-        self.first: PartitionSurvey | None = None
-        self.total: PartitionSurvey | None = None
+        self.first: PartitionSurvey | None = None  # its kind is that of all
+        self.total: PartitionSurvey | None = None  # sums of the partitions so far
         self.hashes, self.columns = array("Q"), tuple(array("d") for _ in range(4))  # arrays that grow in place
 
     def take(self, name: str, survey: PartitionSurvey) -> None:
@@ -318,7 +318,7 @@ class _CollectedPartitions:
         survey.kind.check_fits(self.first.kind, name, (self.names or [name])[0])
         if survey.columns:
             self.hashes.frombytes(survey.columns[0].tobytes())
-        for column, values in zip(self.columns, survey.columns[1:], strict=False):
+        for column, values in zip(self.columns, survey.columns[1:], strict=False):  # none unless with replacement
             column.frombytes(values.tobytes())
         self.names.append(name)
         self.sizes.append(survey.sums.n_queries)

@@ -104,7 +104,10 @@ class UnitTable:
 
     @classmethod
     def of_queries(cls, flat: Order) -> UnitTable:
-        """Build the table for draws with replacement: only ids and traffic of all queries, for later checks."""
+        """Build the table for draws with replacement: only ids and traffic of all queries, for later checks.
+
+        ``flat`` is a sampling order of the partition at any rates. Later passes need nothing of its items.
+        """
         nothing, n = np.empty(0), flat.query_probs.size
         return cls(
             numbers=np.arange(n),
@@ -135,12 +138,19 @@ class UnitTable:
         )
 
     def rates(self, recipe: Recipe, places: OrderPlaces) -> RelativeRates:
-        """Compute the sampling rates of the partition up to a common factor; `places` are those of the table."""
+        """Compute the sampling rates of the partition up to a common factor; `places` are those of the table.
+
+        All rates are `alike` for a method that does not sample by variance. A stage says what is judged of a query: all
+        items, a prefix of its list, or single items.
+        """
         method = recipe.method
         return relative_rates(method.stage, places, self.variances, recipe.weights, alike=not method.is_optimal)
 
     def order(self, recipe: Recipe, sums: RateSums) -> Order:
-        """Build the sampling order of the partition (units with their rates); ``sums`` are of the whole pool."""
+        """Build the sampling order of the partition (units with their rates); ``sums`` are of the whole pool.
+
+        In a nested order a place (item in judging order) is judged only with all earlier ones of its query.
+        """
         places = self.places
         p = self.weights / sums.weight
         is_nested = recipe.method.stage.is_nested
@@ -153,7 +163,11 @@ class UnitTable:
         return sums.top, sums.bottom, sums.largest
 
     def curves(self, order: Order) -> Curves:
-        """Compute the planned variances of this partition under an order, by target (model, equally likely grades)."""
+        """Compute the planned variances of this partition under an order, by target.
+
+        Each is a pair of curves over the sampling level: by the grade model (0 everywhere without one), and for
+        equally likely grades (None if the largest grade is unknown).
+        """
         places, p = OrderPlaces.of_order(order), order.query_probs
         planned = [planned_by(order, places, each, p) if self.has_model else _NOTHING for each in self.variances]
         blind = [None if each is None else planned_by(order, places, each, p) for each in self.blind]
@@ -207,7 +221,7 @@ def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
 
     The result is None if the largest grade is unknown.
     """
-    if reading.top is None:
+    if reading.top is None:  # the largest grade
         return None
     target, stage = reading.target, design_input.stage
     even = stage.model(GradeProbs.uniform(target.pool, reading.top, design_input.known))
@@ -215,7 +229,7 @@ def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
 
 
 def _of_queries(variances: Variances, numbers: Ints) -> Variances:
-    """Restrict variances to some queries by number; values by item stay."""
+    """Restrict variances to some queries by number: all those with a wanted item, so that values by item stay."""
     return Variances(
         of_query=variances.of_query[numbers],
         of_open=variances.of_open,
@@ -225,7 +239,7 @@ def _of_queries(variances: Variances, numbers: Ints) -> Variances:
 
 
 def _variance_arrays(prefix: str, variances: Variances) -> Arrays:
-    """Convert variances to named arrays with a prefix."""
+    """Convert variances to named arrays with a prefix; an array of equal values is stored as a single value."""
     return {
         f"{prefix}of_query": short(variances.of_query),
         f"{prefix}of_open": short(variances.of_open),

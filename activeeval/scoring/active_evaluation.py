@@ -40,7 +40,7 @@ class Options(TypedDict, total=False):
     Attributes
     ----------
     budget : float or Budget, optional
-        Judging budget in mean items of the pool: without an overhead the number of judgments.
+        Judging budget in mean items (cost of the pool's average item): without an overhead the number of judgments.
     share : float, optional
         The budget as a share of the cost of judging everything. Without budget and share everything is judged, and
         the value for these queries is exact.
@@ -171,9 +171,10 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
     model, method = options.get("grade_probs"), options.get("method")
     probs = model(inputs.pool) if callable(model) else model
     chosen = find_method(method) if method else _default(target, probs, max_grade)
+    # `needs_model`: the method cannot do without grade probabilities, so equally likely grades stand in
     is_unknown = probs is None and chosen.stage.needs_model
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
-    if target.versus is not None and not target.matters.any():
+    if target.versus is not None and not target.matters.any():  # `matters`: items whose label can change the value
         return _scored(target, inputs, chosen.name, max_grade, options)
     check_open(target)
     is_scored = budget is None and not callable(judgments)
@@ -251,7 +252,10 @@ def _both(target: Target, names: Sequence[str], pool: Estimate, population: Esti
 
 
 def _with_budget(design: Design, target: Target, budget: Budget | None) -> Design:
-    """Fit a design to a budget; without one, to the cost of judging everything."""
+    """Fit a design to a budget in mean items (cost of an average item); without one, to the cost of judging everything.
+
+    A share is one of the target's whole cost. BudgetError, in the words of the budget, is raised if it is too small.
+    """
     try:
         return design.with_budget(design.cost if budget is None else budget.of(target))
     except BudgetError as problem:
@@ -262,7 +266,8 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None, 
     """Compute the value from all judgments.
 
     The value for these queries is exact; that for the population has the sampling error of the queries. ``method`` is
-    the name that the estimates report.
+    the name that the estimates report. An unjudged item (grade −1) counts as grade 0; `_unjudged` raises InputError if
+    the options make it an error.
     """
     matters, is_ranked = target.matters, _are_ranked(target)
     missing = inputs.pool.pairs_of(np.flatnonzero(matters & (inputs.grades < 0)))
@@ -284,7 +289,10 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None, 
 
 
 def _are_ranked(target: Target) -> NDArray[np.bool_]:
-    """Mark the items in the first ``target.depth`` ranks of the rankings, shape (n_items,)."""
+    """Mark the items that a list of the target ranks above its depth, shape (n_items,).
+
+    ``target.other`` is the ranking subtracted, or one with empty lists; the depth is the deepest rank that counts.
+    """
     ranked = np.zeros(target.pool.n_items, dtype=np.bool_)
     for ranking in (target.ranking, target.other):
         ranked[ranking.cut_at(target.depth).items] = True
@@ -299,7 +307,10 @@ def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> 
 
 
 def _uniform(target: Target, max_grade: int | None, method: Method) -> MethodModel:
-    """Build the uniform grade model in the form a method takes; raise InputError if the grade scale is unknown."""
+    """Build the model with equally likely grades as keyword arguments of ``method.design`` (probabilities, factor).
+
+    Raise InputError if neither the measure nor ``max_grade`` says the largest grade.
+    """
     top = max_grade if target.measure.max_grade is None else target.measure.max_grade
     if top is None:
         raise InputError(f"without a grade model max_grade is needed to sample for {target.measure}")
@@ -328,7 +339,11 @@ class _RememberingJudge:
     missing: list[tuple[str, str]] = field(default_factory=list)
 
     def __call__(self, query_id: str, item_ids: list[str]) -> Sequence[int]:
-        """Ask the judge for grades; record the items graded −1 and replace their grade by 0."""
+        """Ask the judge for grades; record the items graded −1 and replace their grade by 0.
+
+        An answer that is no sequence is returned as it is. ``n_asked`` counts all items, ``missing`` lists the (query,
+        item) without a judgment.
+        """
         grades = self.judge(query_id, item_ids)
         if not isinstance(grades, Sequence | np.ndarray):
             return grades  # the campaign raises the error
@@ -339,7 +354,10 @@ class _RememberingJudge:
 
 
 def _lookup(inputs: Inputs) -> Judge:
-    """Build a judge function that looks up the judgments of the inputs, −1 for unjudged items."""
+    """Build a judge function that looks up the judgments of the inputs, −1 for unjudged items.
+
+    ``positions`` maps (query number, item id) to the item's position in the pool.
+    """
     pool, positions = inputs.pool, inputs.pool.item_positions()
     query_numbers = {name: q for q, name in enumerate(pool.query_texts)}
 

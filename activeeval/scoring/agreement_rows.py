@@ -28,7 +28,7 @@ def coefficient_rows(agreements: Agreements) -> Rows:
     Of a table of preferences, "overall" counts ties as a relation, "strict" leaves pairs with a tie out.
     """
     rows = [] if agreements.grades is None else list(_of_grades(agreements.grades))
-    tables = tables_of(agreements)
+    tables = tables_of(agreements)  # preferences implied by grades, and preferences stated by judges
     for name, table in tables.items():
         rows += [_row(name, what, "all", getattr(table, what), table.confidence) for what in ("overall", "strict")]
     for what in ("overall", "strict") if len(tables) == 2 else ():
@@ -97,7 +97,8 @@ def _row(of: str, what: str, judges: str, coefficient: Coefficient, confidence: 
 def _cells(name: str, table: PreferenceAgreement) -> Iterator[dict[str, Cell]]:
     """Yield a row for each cell of a table of preferences: numbers of pairs of documents by two judges' relations.
 
-    Relations are A>B, A~B and A<B; ``name`` is that of the table.
+    Relations are A>B, A~B and A<B; ``name`` is that of the table. ``by_row`` and ``by_column`` are the shares of the
+    cell's pairs among those of its row and column, None if these hold none.
     """
     by_row, by_column = table.by_row.tolist(), table.by_column.tolist()
     for j, first in enumerate(RELATIONS):

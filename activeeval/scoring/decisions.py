@@ -27,6 +27,8 @@ class QueryMetric:
     ----------
     label : str
         Its name; with a minus before it, lower values are better, and values are negated.
+    is_judged_whole : bool
+        True: all items of a query are judged together, so that no number of judgments is reported.
     """
 
     label: str
@@ -102,7 +104,11 @@ class Decision:
 
     @property
     def _names(self) -> dict[str, Any]:
-        """Keyword arguments shared by the answers of both scopes."""
+        """Keyword arguments shared by the answers of both scopes.
+
+        Without ``n_items`` an answer reports no number of judgments, as for measures whose queries are judged whole.
+        ``is_constant`` says that an interval of width 0 comes from equal values, not from equal lists.
+        """
         return {
             "system": self.system,
             "versus": self.versus,
@@ -120,14 +126,21 @@ class Decision:
 
     @property
     def is_open_by_cannot(self) -> bool:
-        """True if only the items that could not be judged leave the difference undecided."""
+        """True if only the items that could not be judged leave the difference undecided.
+
+        The verdict widens the interval by the possible values of these items; the interval alone would decide.
+        """
         estimate, ends = self.estimate, self.interval
         alone = verdict_of(estimate.value, ends.low, ends.high, self.margin, scope=estimate.scope)
         return self.verdict == "undecided" and alone != "undecided"
 
     @property
     def obstacle(self) -> Note:
-        """Note on why no budget or number of queries is known that would decide it."""
+        """Note on why no budget or number of queries is known that would decide it.
+
+        The reasons in order: items that could not be judged (their values stay open), no interval (nothing bounds the
+        value), no prediction for the open items, or a difference so small that only a margin can decide.
+        """
         if self.is_open_by_cannot:
             return Note("open by cannot")
         if not self.finding.is_bounded:
@@ -186,7 +199,21 @@ def rows_of(decisions: Sequence[Decision], notes: Sequence[Note | Caution] = ())
 
 
 class ScopeEstimates(NamedTuple):
-    """Estimates of a difference for the scope that decides and for the other one."""
+    """Estimates of a difference for the scope that decides and for the other one.
+
+    Attributes
+    ----------
+    measure : Measure
+    system, versus : str
+        Names of the new run and of the old one, which is subtracted.
+    estimate, other : Estimate
+        For the scope that decides, and for the other scope (None if unknown); scopes are "pool", these queries, and
+        "population", queries like these.
+    same_lists : bool
+        True if no label can change the difference.
+    p_value : float
+        p value of ``estimate`` for a difference of 0.
+    """
 
     measure: Measure
     system: str
@@ -221,7 +248,7 @@ def decided(estimates: Sequence[ScopeEstimates], request: GateRequest) -> list[D
 
 
 def _with_queries(decision: Decision) -> Decision:
-    """Add to a decision by all judgments the number of queries that would decide it."""
+    """Add to a decision by all judgments the number of further queries that would decide it, for both scopes."""
     parts: dict[str, Any] = {"needed": needed_of_queries(decision.estimate, decision.interval, decision.margin)}
     if decision.other is not None:
         beside = decision.other.interval(decision.interval.confidence)

@@ -108,7 +108,10 @@ class Evaluation:
         )
 
     def _footnotes(self, confidence: float) -> list[str]:
-        """List the footnotes: definition of the measure, intervals and counts."""
+        """List the footnotes: definition of the measure, intervals, and counts of queries left out or counted as 0.
+
+        ``pool.log`` is the name of the search log that the queries were drawn from, "" for none.
+        """
         name, definition = self.target.name, str(self.target.measure)
         defined = [] if name == definition else [f"{name} is {definition}."]
         wide = f"all the traffic of {self.pool.log}" if self.pool.log else "those that these are a sample of"
@@ -116,7 +119,10 @@ class Evaluation:
         return [*defined, intervals, *counting_lines(self.pool.notes)]
 
     def _row(self, scope: str, finding: Answer, confidence: float, p_holm: float | None) -> dict[str, Cell]:
-        """Build the row of a scope for JSON and CSV output, with Holm's p value if there are several measures."""
+        """Build the row of a scope for JSON and CSV output, with Holm's p value if there are several measures.
+
+        ``finding`` is the answer of the scope; only its sentence is used. ``p_holm`` is None for a single measure.
+        """
         question = asked_row(self.target.measure, self.question, self.system, self.versus)
         estimate = self.of(scope)
         more: dict[str, Cell] = {"p_value": estimate.p_value if self.versus else None}
@@ -176,9 +182,9 @@ def estimates_of_values(
         scope="population",
         std_error=summary.std_error if is_known else math.inf,
         degrees_of_freedom=summary.basis.degrees_of_freedom,
-        shares=summary.basis.shares,
+        shares=summary.basis.shares,  # of single queries in the variance, for warnings about outliers
         largest=summary.basis.largest,
-        inner=pool.basis,
+        inner=pool.basis,  # the error within these queries, which is 0
     )
     return pool, wide
 

@@ -26,7 +26,7 @@ from activeeval.scoring.decisions import Decision, GateRequest, ScopeEstimates, 
 from activeeval.scoring.run_scores import gains_note
 
 _OF_READING = ("read as", "index column", "collapsed", "own documents", "own left out")
-"""Notes on how runs are read, said even without all notes."""
+"""Codes of notes on how runs are read; other notes of runs are part of the estimates."""
 
 
 @reading(gains=True)
@@ -106,6 +106,7 @@ def by_sample(sample: DrawnSample, old: str, new: str, request: GateRequest) -> 
     InputError
         If the sample was not drawn for these runs.
     """
+    # a contest is a sample for more than two systems; a turned question subtracts the same two runs the other way
     ties, named = request.ties, request.names
     questions = sample.asked(request.measures, ["difference"], "all" if sample.is_contest else None)
     if sample.is_contest:
@@ -132,14 +133,18 @@ def _read(sample: DrawnSample, question: QuestionTarget, scope: str) -> ScopeEst
     """
     target = question.target
     estimate, other = (sample.estimate(target, about) for about in (scope, other_scope(scope)))
-    p_value = sample.campaign.p_value_now(estimate.p_value, target, scope=scope)
+    p_value = sample.campaign.p_value_now(estimate.p_value, target, scope=scope)  # adjusted for repeated readings
     return ScopeEstimates(
         target.measure, question.system, question.versus, estimate, other, not target.matters.any(), p_value
     )
 
 
 def _with_repeated_readings(decision: Decision, sample: DrawnSample, target: Target) -> Decision:
-    """Adjust a decision's intervals for repeated readings of the sample, and add the budget that would decide it."""
+    """Adjust a decision's intervals for repeated readings of the sample, and add the budget that would decide it.
+
+    After several readings (interim analyses) intervals are computed at a higher confidence, so that all readings
+    together have the requested one; the fields are set for the deciding scope and, with ``other_``, for the other one.
+    """
     confidence = decision.interval.confidence
     parts: dict[str, Any] = {"readings": len(sample.campaign.readings)}
     for name, estimate in (("", decision.estimate), ("other_", decision.other)):
@@ -155,13 +160,14 @@ def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str)
     """Check whether a sample's difference is old − new; raise InputError if it is of other runs.
 
     The runs are read from the files ``old`` and ``new`` and cut at rank ``depth``; ``ties`` is the order of equal
-    scores.
+    scores. The sample's difference is its first ranking − its second; ``differs`` has the first place where a file
+    differs from one of them, "" if they are equal.
     """
     lists = {"first": target.ranking, "second": target.other}
     runs = {path: _ranking(path, depth, ties) for path in (new, old)}
     differs = {(path, which): _where_unlike(run, lists[which]) for path, run in runs.items() for which in lists}
     for first, second in ((new, old), (old, new)):
-        if not differs[first, "first"] and not differs[second, "second"]:
+        if not differs[first, "first"] and not differs[second, "second"]:  # the sample's difference is first − second
             return first == old
     for path in (new, old):
         if differs[path, "first"] and differs[path, "second"]:

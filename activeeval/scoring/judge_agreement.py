@@ -93,7 +93,10 @@ def agreement(judged: Any, *, confidence: float = 0.95, resamples: int = 1000, s
 
 
 def _sentences(agreements: Agreements, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield sentences on agreement, on what the coefficients do not show, and on which judge is stricter."""
+    """Yield sentences on agreement, on what the coefficients do not show, and on which judge is stricter.
+
+    ``rows`` are those of the coefficients: of which judgments, what, value, low, high and n.
+    """
     grades = agreements.grades
     if grades is None:
         yield _sentence(rows)
@@ -109,7 +112,10 @@ def _sentences(agreements: Agreements, rows: Sequence[Mapping[str, Any]]) -> Ite
 
 
 def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write the main sentence: Krippendorff's ordinal alpha of grades, else the share of equal preferences."""
+    """Write the main sentence: Krippendorff's ordinal alpha of grades, else the share of equal preferences.
+
+    ``rows`` are those of the coefficients: of which judgments, what, value, low, high and n.
+    """
     ordinal = [row for row in rows if row["of"] == "grades" and row["what"].endswith("ordinal")]
     row = (ordinal or rows)[0]
     ends = "" if row.get("low") is None else f" ({number(row['low'], 2)} to {number(row['high'], 2)})"

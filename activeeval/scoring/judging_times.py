@@ -124,7 +124,11 @@ def times(judged: Any) -> JudgingTimes:
 
 
 def _by_method(judgments: Judgments) -> Iterator[JudgingTime]:
-    """Yield the judging times of each method with timed judgments."""
+    """Yield the judging times of each method (grades, comparisons) that has a timed judgment.
+
+    ``kinds`` are positions in KINDS, one for each judgment; without them all judgments are grades. Unknown times are
+    NaN.
+    """
     n = len(judgments)
     seconds = np.full(n, np.nan) if judgments.seconds is None else judgments.seconds
     kinds = np.zeros(n, dtype=np.uint8) if judgments.kinds is None else judgments.kinds

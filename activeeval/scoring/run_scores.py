@@ -45,7 +45,9 @@ class RunScores:
     ranking : Rankings
         The lists down to the measure's cutoff.
     by : Measure
+        The measure itself.
     summary : MeanSummary
+        Mean over the queries, with its interval and standard error.
     judged : float
         Mean share of judged items down to the cutoff, over queries with a list.
     n_unjudged, n_counted : int
@@ -119,7 +121,7 @@ def read_tables(
     """
     check_one_stdin([qrels, *runs])
     judging = judging_of(measures)
-    is_read = machine_is_truth and judging != SUBTOPICS
+    is_read = machine_is_truth and judging != SUBTOPICS  # to accept graders' grades, judgments are read here
     source = held_or_read(qrels, machine_is_truth=True) if is_read else qrels
     judgments, read = load_tables(partial(judged_labels, judging, source), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
@@ -150,6 +152,7 @@ def bound_measures(measures: Sequence[Measure], tables: TablePool) -> list[Measu
 
 def score_run(tables: TablePool, run: int, measure: Measure, confidence: float = 0.95) -> RunScores:
     """Score the ``run``-th run of a table pool (judgments and runs) by one measure, with an interval for its mean."""
+    # labels are what measures read: grades (below 0: unjudged), or grades for each subtopic
     ranking = tables.rankings[run]
     values = measure.score(tables.pool, tables.labels, ranking)
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
@@ -188,14 +191,17 @@ def compare_runs(
     """
     low, high = first.limits
     limits = (low - high, high - low) if _can_differ(first, second) else NO_DIFFERENCE
-    drawn = compare_drawn(first.values, second.values, pool, confidence, limits)
+    drawn = compare_drawn(first.values, second.values, pool, confidence, limits)  # None: not drawn from a log
     if drawn is not None:
         return drawn
     return compare_scores(first.values, second.values, confidence, rng=rng, limits=limits)
 
 
 def _can_differ(first: RunScores, second: RunScores) -> bool:
-    """Check whether a label can change the difference of two runs; for other measures, whether their lists differ."""
+    """Check whether a label can change the difference of two runs of the same measure.
+
+    For measures that no sample supports, which cannot say which items matter, check whether the lists differ.
+    """
     if isinstance(first.by, SampledMeasure):
         return bool(Target(first.by, first.ranking, second.ranking).matters.any())
     a, b = first.ranking, second.ranking
@@ -226,13 +232,16 @@ def _for_log(tables: TablePool, queries: Any) -> TablePool:
     queries : path or DrawnQueries
     """
     drawn = drawn_queries_of(queries)
-    probs, draw = drawn.align(tables.pool)
+    probs, draw = drawn.align(tables.pool)  # probability of each query in the log, and how they were drawn
     weighed = tables.pool.replace(query_probs=probs, draw=draw)
     return replace(tables, pool=weighed, notes=(*tables.notes, *left_out(drawn, tables.pool)))
 
 
 def n_tied_at_cutoff(pool: QueryPool, scores: Floats, ranking: Rankings, cutoff: int | None) -> int:
-    """Count the queries whose items at ranks ``cutoff`` and ``cutoff + 1`` have equal scores."""
+    """Count the queries whose items at ranks ``cutoff`` and ``cutoff + 1`` (from 1) have equal scores.
+
+    ``scores`` are those of the run, shape (n_items,); without a cutoff there are none.
+    """
     if cutoff is None:
         return 0
     cut = np.flatnonzero(ranking.lengths > cutoff)

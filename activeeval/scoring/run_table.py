@@ -73,6 +73,7 @@ class RunRow:
             return self.mean
         # the half-width on the side of 0: shrunk below the difference, it would decide
         half = pair.difference - pair.low if pair.difference > 0 else pair.high - pair.difference
+        # further queries like these that should bring the half-width below the difference
         needed = more_queries(half, abs(pair.difference), self.scores.summary.n, self.confidence)
         difference = replace(
             self.mean, versus=baseline, p_value=self.p_value, needed=needed, same_lists=self.same_lists
@@ -146,7 +147,7 @@ class RunTable:
         return rows
 
     def _query_rows(self, runs: Sequence[RunRow], versus: bool) -> list[dict[str, Cell]]:
-        """Build a row for each query and run of one measure; with ``versus`` both runs share it."""
+        """Build a row for each query and run of one measure; with ``versus`` the baseline's value is in the other's."""
         baseline, rows = runs[self.baseline].scores.values.tolist(), []
         values = [(run, run.scores.values.tolist()) for run in (runs[:1] if versus else runs)]
         for q, query in enumerate(self.pool.query_ids.tolist()):
@@ -196,7 +197,7 @@ class RunTable:
 
 
 def _named(run: RunRow, runs: Sequence[RunRow], versus: bool) -> dict[str, Cell]:
-    """Build the fields with the name of a run, and with ``versus`` of the run compared with it."""
+    """Build the fields with the name of a run, and with ``versus`` of the baseline, the last of the two ``runs``."""
     names: dict[str, Cell] = {"run": run.run}
     return names | ({"versus": runs[-1].run} if versus else {})
 

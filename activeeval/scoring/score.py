@@ -38,6 +38,7 @@ class Score(NamedInterval):
     Attributes
     ----------
     row : RunRow
+        Values by query, their mean, and the comparison with the baseline.
     baseline : str
         Name of the run that it is compared with; "" if there is only one run.
     confidence : float
@@ -333,7 +334,7 @@ def _scored(
     sources, stated_names = runs_of(runs, names)
     chosen, _ = measures_of(measures)
     parsed = [asked_measure(measure) if isinstance(measure, str) else measure for measure in chosen]
-    labels = judgments if judging_of(parsed) == SUBTOPICS else judgments_in(judgments)
+    labels = judgments if judging_of(parsed) == SUBTOPICS else judgments_in(judgments)  # subtopics are read later
     loaded = [load_run(run) for run in sources]
     of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
     systems = checked_names(stated_names, len(loaded)) or of_files

@@ -122,7 +122,7 @@ def best_value(tables: TablePool, run: int, measure: SampledMeasure, max_grade: 
 
 
 def _mean(pool: QueryPool, values: Floats) -> float:
-    """Average the queries' values; queries drawn from a log are weighted."""
+    """Average the values of queries, shape (n_queries,); queries drawn from a log are weighted to represent it."""
     return float(values.mean() if pool.draw is None else values @ pool.query_probs)
 
 
@@ -173,7 +173,8 @@ def _case(
 ) -> PreparedCase | None:
     """Prepare a run's lists with their known grades, on judged queries only; None if the run has no such list.
 
-    ``source`` is the ``run``-th run of the tables, ``measures`` are names, ``top`` is the largest grade.
+    ``source`` is the ``run``-th run of the tables, ``measures`` are names, ``top`` is the largest grade. Known grades
+    are rows (query, document, grade, judge); those of documents that the run does not list are left out.
     """
     pool, graded = tables.pool, np.flatnonzero(tables.grades >= 0)
     queries, docs = pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist()
@@ -258,5 +259,6 @@ def _planned(
             continue
         except ActiveEvalError:
             return ()
+        # the only measure and budget of the plan; "pool": the mean of these queries
         more.append((n, share * plan.questions[0].chosen[0].prospect.half_width("pool")))
     return tuple(more)

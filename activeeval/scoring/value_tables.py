@@ -33,6 +33,7 @@ NAMES_OF_QUERIES = (*QUERY, "query", "question", "user_input")
 WINNERS = {"new": 1.0, "b": 1.0, "old": -1.0, "a": -1.0, "tie": 0.0, "": 0.0}
 """Words of a winner -> preference for the new system; a is the old system, b the new one."""
 _OF_PREFERENCE = (-1.0, 1.0)
+"""Lowest and highest preference of an impression: the old system wins, the new one does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +206,10 @@ def by_interleaving(
     path : str
         A table with a column query, and winner (new or b, old or a, tie), or clicks_new and clicks_old (or clicks_b and
         clicks_a).
+    request : GateRequest
+        Confidence, margin, scope and names of the systems; its measures are ignored.
+    say : callable
+        Called with each note on the file.
     """
     sheet = _sheet(path)
     preferences = _preferences(sheet)
@@ -224,10 +229,13 @@ def by_interleaving(
 
 
 def _means_by(names: Sequence[str], values: Floats) -> tuple[list[str], Floats]:
-    """List the distinct names of rows, in their order, and the mean of the values of each."""
-    places: dict[str, int] = {}
-    rows = np.array([places.setdefault(name, len(places)) for name in names])
-    return list(places), np.bincount(rows, values) / np.bincount(rows)
+    """List the distinct names of rows, in order of first occurrence, and the mean of the values of each.
+
+    ``names`` and ``values``, shape (n_rows,), are those of the rows.
+    """
+    numbers: dict[str, int] = {}
+    of_rows = np.array([numbers.setdefault(name, len(numbers)) for name in names])
+    return list(numbers), np.bincount(of_rows, values) / np.bincount(of_rows)
 
 
 def _decisions(
@@ -244,7 +252,7 @@ def _decisions(
     estimates = []
     for metric, values in pairs.items():
         pool, population = estimates_of_values(values.values - values.versus_values, limits=limits)
-        is_of_pool = request.scope == "pool" and limits == UNLIMITED
+        is_of_pool = request.scope == "pool" and limits == UNLIMITED  # without limits they are values, not clicks
         estimate, other = (pool, population) if is_of_pool else (population, pool)
         is_same = bool((values.values == values.versus_values).all())
         measure: Any = QueryMetric(metric)
@@ -280,7 +288,10 @@ def _sheet(path: PathLike) -> Sheet:
 
 
 def _add(values: dict[str, float], sheet: Sheet, row: int, column: str, cell: Any, query: str) -> None:
-    """Add the value of a cell to those of a metric; an empty cell is left out."""
+    """Add the value of a cell to ``values``, those of a metric by query; an empty cell is left out.
+
+    ``sheet.fail`` raises FormatError, naming ``row`` and ``column``, if it is no number or the query has a value.
+    """
     if is_empty(cell):
         return
     value = as_float(cell)

@@ -88,6 +88,7 @@ def _expected_up_to(n_most: int, k: int, transitive: bool) -> tuple[Floats, Floa
     squares = means.copy()
     means[k:], squares[k:] = replaced @ chain_means, replaced @ chain_squares
     stds = np.sqrt(np.maximum(squares - means**2, 0))
+    # every item after the first k is compared with the root of the heap once
     root_comparisons: Floats = np.arange(n_most + 1, dtype=np.float64) - k
     return root_comparisons + means, stds
 
@@ -138,7 +139,7 @@ def likely_values(known: KnownOrder, left: list[int], k: int, random: np.random.
     the number of items at least as good. This draws all orders of a heap with equal probability; if the answers
     determine more than the heap, it is approximate.
     """
-    left_bits = bits(left)
+    left_bits = bits(left)  # sets of items are bits of integers, also those of known better and worse items
     compared = [item for item in left if known.better(item) | known.worse(item)]
     n_better = {item: (known.better(item) & left_bits).bit_count() for item in compared}
     heap = [item for item in compared if n_better[item] < k]
@@ -151,7 +152,11 @@ def likely_values(known: KnownOrder, left: list[int], k: int, random: np.random.
 
 
 def _filled(known: KnownOrder, heap: list[int], random: np.random.Generator) -> list[int]:
-    """Draw an order of the heap's items, worst first, consistent with the known order (see `likely_values`)."""
+    """Draw an order of the heap's items, worst first, consistent with the known order.
+
+    The next item is one of those without a remaining worse one, drawn with probability proportional to the number of
+    remaining items at least as good as it. Sets of items are bits of integers.
+    """
     open_ones, filled = list(heap), []
     while open_ones:
         open_bits = bits(open_ones)

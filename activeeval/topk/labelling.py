@@ -284,8 +284,8 @@ class TopKLabelling:
         """Run Algorithm 1 over the remaining items, from its start."""
         self._steps = algorithm_1([item for item in self.arrival if item not in self._discarded], self.k)
         self._n_used: Counter[frozenset[int]] = Counter()  # by pair: answers that this run has used
-        self._pair: Pair | None = None
-        self._current: Pair | None = None
+        self._pair: Pair | None = None  # that Algorithm 1 compares next
+        self._current: Pair | None = None  # that the judge is presented: `_pair`, or a repeat
         self._step(None)
         self._advance()
 

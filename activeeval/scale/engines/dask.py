@@ -29,8 +29,7 @@ _SETTINGS = {
 }
 """Settings of a local cluster. By default Dask's workers release memory after each array: 10⁵ queries took 11.9 s of
 CPU time instead of 7.6. Dask also profiles all tasks and monitors itself so often that two idle workers use a tenth of
-a
-CPU; with these settings, a fiftieth."""
+a CPU; with these settings, a fiftieth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class DaskEngine:
             yield from results(lambda key: self._submitted(shipped, key), keys, self.n_workers + 1)
 
     def _submitted(self, shipped: Any, key: bytes) -> _WorkerFuture:
-        """Submit the task (`shipped`, a future of it on the cluster) for one pickled key."""
+        """Submit the task for one pickled key; `shipped` is the Dask future of the task, which workers hold already."""
         return _WorkerFuture(self.client, self.client.submit(_run, shipped, key, pure=False, retries=_RETRIES))
 
 

@@ -127,7 +127,8 @@ class Processes:
     def _run_again(self, shipped: RemoteTask, pending: Iterable[_Run]) -> None:
         """Resubmit unfinished keys to new workers, as a pool that has lost a worker returns nothing more.
 
-        EngineError is raised if workers were lost three times while the same key ran.
+        ``shipped`` is the task as sent to workers, ``pending`` has the runs not yielded yet. EngineError is raised if
+        workers were lost three times while the same key ran.
         """
         self.close()
         for run in pending:
@@ -140,7 +141,10 @@ class Processes:
             run.future = self._submitted(shipped, run.key)
 
     def _submitted(self, shipped: RemoteTask, key: bytes) -> Future[bytes]:
-        """Submit the task for a pickled key; if the pool is broken, return a failed future."""
+        """Submit the task (``shipped``, as sent to workers) for a pickled key; return a failed future if that fails.
+
+        The pool of processes starts with the first key. A broken pool is no error here: `map` sees it in the future.
+        """
         if self._pool is None:
             self._pool = ProcessPoolExecutor(self.n_workers, get_context("spawn"), initializer=_begin)
         try:

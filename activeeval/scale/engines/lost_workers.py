@@ -35,6 +35,8 @@ def as_engine_error(name: str, *kinds: type[BaseException]) -> Iterator[None]:
 def one_line(problem: BaseException) -> str:
     r"""Shorten an error to one line, its type and root cause, as errors of engines span pages.
 
+    The cause is the unindented rest of the first Python traceback, else Java's "Caused by" lines, else the first line.
+
     Examples
     --------
     >>> one_line(RuntimeError("a worker said:\nTraceback (most recent call last):\n  File x\nOSError: no disk\n"))

@@ -83,7 +83,7 @@ class RemoteTask:
         """Run the task on a pickled key; return bytes that `opened` unpacks to the result or the error."""
         try:
             self._check_worker()
-            if self.sender != (_PROCESS, os.getpid()):
+            if self.sender != (_PROCESS, os.getpid()):  # in a worker, not in a thread of the sender
                 set_up()
             return _RESULT + self._task()(pickle.loads(key))
         except ActiveEvalError as problem:

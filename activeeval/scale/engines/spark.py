@@ -40,7 +40,7 @@ class SparkEngine:
     """
 
     def __init__(self, session: Any, n_workers: int | None = None) -> None:
-        """Store the session and determine the number of workers."""
+        """Store the session and the number of concurrent tasks ``n_workers`` (None: Spark's parallelism)."""
         self.session = session
         with _in_one_line():
             self.n_workers = n_workers or _parallelism(session)
@@ -59,7 +59,7 @@ class SparkEngine:
                 raise
 
     def _sent(self, shipped: RemoteTask) -> Any:
-        """Broadcast a task to the executors.
+        """Broadcast a task, ``shipped``, to the executors; return the broadcast, or the task itself.
 
         Spark Connect has no broadcast, so there the task is sent with every job.
         """
@@ -84,7 +84,7 @@ class _KeyRunner:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Runs waves (lists) of keys under a tag, by which they can be cancelled."""
+    """Runs waves (lists) of pickled keys under a tag, by which they can be cancelled; `rows` is applied to each key."""
 
     session: Any
     rows: _KeyRunner
@@ -114,7 +114,10 @@ def _is_connect(session: Any) -> bool:
 
 
 def _parallelism(session: Any) -> int:
-    """Determine the number of concurrent tasks of a session."""
+    """Determine the number of concurrent tasks of a session.
+
+    Spark Connect does not report it, so the partitions that Spark gives a range of numbers are counted.
+    """
     if not _is_connect(session):
         return int(session.sparkContext.defaultParallelism)
     return int(session.range(2**20).selectExpr("spark_partition_id()").distinct().count())

@@ -196,7 +196,7 @@ def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: 
 
 
 def _table(decisions: Sequence[Decision], width: int) -> list[dict[str, str]]:
-    """Build a row of text for each measure, with its verdict."""
+    """Build a row of text for each measure, with its verdict; ``width`` is the width of the table in characters."""
     from activeeval.report.answer_sentences import table_of
 
     rows = table_of([decision.finding for decision in decisions], width=width - len("  equivalent"))
@@ -204,7 +204,7 @@ def _table(decisions: Sequence[Decision], width: int) -> list[dict[str, str]]:
 
 
 def _meaning(decisions: Sequence[Decision], scope: str) -> str:
-    """Write the definitions of measures and intervals."""
+    """Write the definitions of measures and intervals; ``scope`` ("pool" or "population") is the one that decides."""
     from activeeval.report.answer_sentences import definitions, intervals_in_words, scope_in_words
     from activeeval.report.cautions import counting_lines
 
@@ -219,7 +219,7 @@ def _meaning(decisions: Sequence[Decision], scope: str) -> str:
 
 
 def _query_rows(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
-    """Build a row for each query of each measure."""
+    """Build a row for each query of each measure; a decision without values by query (equal lists) has none."""
     pairs = [(decision, decision.queries) for decision in decisions if decision.queries is not None]
     return [row for d, queries in pairs for row in queries.rows(d.name, d.system, d.versus)]
 
@@ -227,7 +227,11 @@ def _query_rows(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
 def _rows(
     decisions: Sequence[Decision], notes: Sequence[Note], form: str, shared: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Build rows of decisions: for JSON with cautions and the fields ``shared`` by all, else without empty columns."""
+    """Build rows of decisions: for JSON with cautions and the fields ``shared`` by all, else without empty columns.
+
+    ``notes`` are those of the sample; ``form`` is the output format. `marked` adds a column if graders' judgments are
+    used as labels.
+    """
     from activeeval.report.cautions import marked
     from activeeval.report.message_lookup import worded
     from activeeval.scoring.decisions import rows_of
@@ -317,7 +321,11 @@ def _sample(
 
 
 def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> None:
-    """Print the commands that add a budget to the campaign and draw its next batch."""
+    """Print the commands that add a budget to the campaign and draw its next batch.
+
+    Only for undecided measures that more judgments should decide. The printed budget is the largest that a measure
+    needs; if it is 0, the items that already wait for a judgment are enough, and only the next batch is drawn.
+    """
     from activeeval.campaigns.commands.options import place_of
 
     needed = [outlook.needed for outlook in decisions if outlook.verdict == "undecided" and outlook.needed is not None]

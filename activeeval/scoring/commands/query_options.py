@@ -31,7 +31,10 @@ no_relevant_option = click.option(
 
 
 def check_per_query(path: str | None, force: bool, inputs: Sequence[str]) -> None:
-    """Raise if the table of queries cannot be written, or would replace another file."""
+    """Raise if the table of queries cannot be written to ``path``, or would replace an input or another file.
+
+    With ``force`` it may replace a file, but never one of ``inputs``, the files that the command reads.
+    """
     from activeeval.formats.suffixes import SUFFIXES
 
     if path is not None:
@@ -55,7 +58,10 @@ def write_per_query(path: str | None, rows: Sequence[Mapping[str, Any]]) -> None
 
 
 def show_losers(decisions: Sequence[Decision]) -> None:
-    """Print the queries that lose most, for each measure that is worse or undecided."""
+    """Print the queries that lose most, for each measure that is worse or undecided (the verdicts of ``LISTED``).
+
+    A decision whose lists are equal has no values by query, and is skipped.
+    """
     from activeeval.sampling.lost_queries import LISTED, losses_table
 
     for decision in decisions:

@@ -25,6 +25,9 @@ def show_run_table(scored: RunTable, form: str, *, versus: bool = False) -> None
 
     Parameters
     ----------
+    scored : RunTable
+    form : str
+        Output format: "text", or that of a table for documents, as "markdown".
     versus : bool
         Compare the first run with the second in one row for each measure.
     """
@@ -46,7 +49,10 @@ def show_run_table(scored: RunTable, form: str, *, versus: bool = False) -> None
 
 
 def _show_sentences(scored: RunTable, versus: bool) -> None:
-    """Print the main result of each measure as a sentence."""
+    """Print the main result of each measure as a sentence: of several runs, that of the largest difference.
+
+    ``findings`` hold the answers of each measure, run by run.
+    """
     from activeeval.report.answer_sentences import headline
 
     findings = [of_measure[0] for of_measure in scored.findings]
@@ -58,7 +64,7 @@ def _show_sentences(scored: RunTable, versus: bool) -> None:
 
 
 def _best(findings: Sequence[Answer], baseline: int) -> Answer:
-    """Return the result of the run with the largest difference from the baseline."""
+    """Return the result of the run with the largest difference from the baseline, whose position is ``baseline``."""
     others = [finding for k, finding in enumerate(findings) if k != baseline]
     return max(others, key=lambda finding: finding.value)
 
@@ -75,7 +81,7 @@ def _show_runs(scored: RunTable, form: str) -> None:
     for k, (runs, cells) in enumerate(zip(measures, blocks, strict=True)):
         if k:
             click.echo()
-        emit(fitting(partial(_named, runs, _telling(cells))), form)
+        emit(fitting(partial(_named, runs, _telling(cells))), form)  # `fitting` shortens names to the width of a page
 
 
 def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int) -> list[dict[str, str]]:
@@ -119,10 +125,10 @@ def _versus_row(runs: Sequence[RunRow], baseline: int, longest: int) -> dict[str
     """
     from activeeval.report.answer_sentences import short_name, table_of
 
-    first, other = runs[1 - baseline], runs[baseline]
-    (row,) = table_of([first.finding(other.run)], _PLACES)
-    means = {short_name(run.run, longest): number(run.scores.summary.mean, _PLACES) for run in (first, other)}
-    pair = first.comparison
+    compared, base = runs[1 - baseline], runs[baseline]
+    (row,) = table_of([compared.finding(base.run)], _PLACES)
+    means = {short_name(run.run, longest): number(run.scores.summary.mean, _PLACES) for run in (compared, base)}
+    pair = compared.comparison
     counts = {} if pair is None else {"w/t/l": f"{pair.wins}/{pair.ties}/{pair.losses}"}
     cells = {"measure": row["measure"], **means, "difference": row["value"], "interval": row["interval"]}
     return cells | {"p": row.get("p", "")} | counts
@@ -159,7 +165,7 @@ def _cells(run: RunRow, baseline: str, alpha: float) -> dict[str, str]:
 
 
 def _telling(cells: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Remove the share of judged items if it is 100 % for all runs."""
+    """Remove the share of judged items from the ``cells`` of all runs if it is 100 % for each of them."""
     if all(row["judged"] == "100.0%" for row in cells):
         return [{name: cell for name, cell in row.items() if name != "judged"} for row in cells]
     return list(cells)
