@@ -99,8 +99,8 @@ def of_target(reading: Reading, selection: Selection) -> Selection:
     if within is None:
         return selection
     part = selection.within(within)
-    judged = np.unique(part.queries[part.counts > 0])
-    return replace(part, cost=float(order.costs[np.unique(part.places)].sum() + order.overheads[judged].sum()))
+    items, openings = order.costs[np.unique(part.places)], order.overheads[np.unique(part.queries)]
+    return replace(part, cost=float(items.sum() + openings.sum()))
 
 
 def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution, ...]:
@@ -110,7 +110,9 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
     processed in parts, because only some of its queries are loaded. At the sampling level T, an item of rate r is
     judged with probability min(1, T r).
     """
-    left = reading.left_to_chance(level) if design.order.larger_pool is None else np.zeros(1)
+    if design.order.larger_pool is not None:
+        return ()
+    left = reading.left_to_chance(level)
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
     query, share = str(design.pool.query_texts[int(left.argmax())]), round(float(left.max() / left.sum()), 2)

@@ -139,8 +139,7 @@ class Reading:
         They have a judged place (item in judging order), an unknown label could change their value, and they were not
         certain to be sampled.
         """
-        is_judged = self.is_open[selection.queries] & (selection.counts > 0)
-        return np.asarray(is_judged & ~self.settled_by(selection))
+        return np.asarray(self.is_open[selection.queries] & ~self.settled_by(selection))
 
     def left_to_chance(self, level: float) -> Floats:
         """Compute the variance that sampling at a level leaves in each query, up to a common factor, (n_queries,).

@@ -251,3 +251,13 @@ def test_the_log_alone_makes_the_same_campaign():
     assert [unit.items for unit in again.units] == [unit.items for unit in campaign.units]
     assert again.ask() is None
     np.testing.assert_array_equal(campaign.paths.rates, again.paths.rates)
+
+
+def test_a_budget_for_everything_needs_neither_reserve_nor_blocks():
+    design, labels = case_of()
+    for budget, n_blocks in ((design.order.cost, 1), (0.99 * design.order.cost, 4)):
+        campaign = Campaign(design.with_budget(budget), rng=3, by_batches=True)
+        assert len(campaign.design.blocks) == n_blocks
+    whole = judge_all(Campaign(design.with_budget(design.order.cost), rng=3, by_batches=True), labels)
+    assert whole.estimate().value == pytest.approx(design.target.values(labels).mean(), rel=1e-12)
+    assert whole.estimate().std_error == 0

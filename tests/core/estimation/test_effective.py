@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from core_cases import estimate_of, judge_all
+from core_cases import estimate_of, judge_all, sample_of
+from scipy.stats import ncx2
 
 from activeeval import METHODS, NDCG, Additive, Campaign, QueryPool, Rankings, Target
 from activeeval.cli.output import say_sizes
@@ -211,3 +212,16 @@ def test_what_it_means_is_told_once(capsys):
     assert capsys.readouterr().err.count("random queries judged whole") == 1
     say_sizes([replace(one, effective_sample_size=None)])
     assert capsys.readouterr().err == ""
+
+
+def test_the_square_of_a_noisy_distance_varies_as_noncentral_chi_square():
+    """At most as its term: y ~ N(L, s) gives (y − R)² = s χ²(1, (L − R)²/s), where (y − R)² − s stands for (L − R)²."""
+    evidence = sample_of([0, 1, 2, 3], [0.5, 0.25, 0.2, 0.9])
+    beyond, s = np.array([3.0, -1.0, 0.5, 2.0]), np.array([2.0, 0.5, 1.0, -1.0])
+    weights, terms = np.array([1.0, 2.0, 0.5, 3.0]), np.array([9.0, 8.0, -2.0, 0.1])
+    size = np.abs(s)
+    within = weights**2 * size**2 * ncx2.var(1, np.maximum(beyond**2 - size, 0) / size)
+    assert (within < terms**2).tolist() == [True, True, True, False]
+    pi = np.array([0.5, 0.25, 0.2, 0.9])
+    expected = (1 - pi) * terms**2 + pi * np.minimum(within, terms**2)
+    assert effective._noise(evidence, weights, terms, beyond, s) == pytest.approx(expected, rel=1e-12)
