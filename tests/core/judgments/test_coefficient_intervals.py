@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from itertools import combinations
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from activeeval.campaigns.report.agreement_messages import severity_sentence, un
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.agreement import grade_agreement, preference_agreement
 from activeeval.core.judgments.coded_grades import CodedGrades, Relations
-from activeeval.core.judgments.coefficient_intervals import _bias_corrected, least_units, mean_difference
+from activeeval.core.judgments.coefficient_intervals import _bias_corrected, coefficient, least_units, mean_difference
 from activeeval.core.judgments.coefficients import WEIGHTS, gwet_ac
 
 
@@ -235,3 +236,32 @@ def test_a_judge_who_is_stricter_as_a_rule_is_said():
         found = mean_difference(gaps.astype(float), np.arange(30), 0.95, 1000, random)
         n_said += found.high < 0
     assert n_said >= 86
+
+
+@pytest.mark.parametrize(
+    ("draws", "share", "means"),
+    [
+        ([[2, 0], [1, 1], [0, 2], [1, 1]], 0.5, [0, 0.5, 0.5, 1]),
+        ([[2, 0], [1, 1], [1, 1], [1, 1]], 0.625, [0, 0.5, 0.5, 0.5]),  # resamples are below the value by half a step
+    ],
+)
+def test_two_queries_have_an_interval_from_the_resamples_around_their_value(draws, share, means):
+    """At a confidence of a half the t quantile of one degree of freedom is 1, widened by sqrt(2 / (2 - 1))."""
+    found = coefficient(lambda times: float(times @ [0, 1]) / 2, np.array(draws, dtype=float), 0.5, 7, 0.25, 0.75)
+    shift = 2 * NormalDist().inv_cdf(share)
+    at = [3 * NormalDist().cdf(shift + half) for half in (-math.sqrt(2), math.sqrt(2))]
+    assert (found.low, found.high) == pytest.approx(tuple(np.interp(at, range(4), means)), abs=1e-9)
+    assert (found.value, found.n, found.raw_agreement, found.base_rate) == (0.5, 7, 0.25, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "draws", "value"),
+    [
+        (lambda times: float(times[0]), [[1], [1]], 1.0),  # one query
+        (lambda _: None, [[2, 0], [1, 1]], None),
+        (lambda times: 0.5 if times.all() else None, [[2, 0], [1, 1]], 0.5),  # one resample has none
+    ],
+)
+def test_a_coefficient_without_an_interval(statistic, draws, value):
+    found = coefficient(statistic, np.array(draws, dtype=float), 0.9, 3, None, None)
+    assert (found.value, found.low, found.high) == (value, None, None)
