@@ -286,3 +286,10 @@ def test_a_closed_form_that_would_not_fit_is_refused(base, X, monkeypatch):
     with pytest.raises(InputError, match=r"at most 20 pairs or leaves, .* got 3\d: method='sgd' has no such limit"):
         base.adapt(X, preferences(X, 150))
     assert base.adapt(X, preferences(X, 20)).adaptation_.n_pairs == 20
+
+
+@pytest.mark.parametrize(("n_epochs", "tol", "n"), [(3, 1e9, 3), (5, 1e9, 5), (12, 1e9, 5), (12, -1.0, 12)])
+def test_ascent_ends_early_only_where_the_gap_is_computed(n_epochs, tol, n):
+    D, _, margins, _ = small_rows()
+    differences = Differences(sparse.csr_array(D), np.arange(4), margins, np.zeros(4, int))
+    assert LargestMargins(differences, n_epochs, tol, 11)(0.05).n_epochs == n

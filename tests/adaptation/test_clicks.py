@@ -238,3 +238,21 @@ def test_the_pairs_are_written_and_read(tmp_path):
 def test_an_empty_log_has_no_pairs():
     found = preferences_from_clicks(ClickLog([], [], [], [], []))
     assert (found.n_pairs, found.report.n_possible, found.report.n_rows, found.comparisons()) == (0, 0, 0, [])
+
+
+@pytest.mark.parametrize(("clicked", "fate"), [((1, 1, 1), "robot query"), ((1, 1), "kept"), ((1, 1, 0), "kept")])
+def test_one_impression_is_enough_where_the_rules_say_so(clicked, fate):
+    rows = [("q", "abc"[k], 1, 1, n) for k, n in enumerate(clicked)]
+    report = preferences_from_clicks(log_of(rows), rules=CleaningRules(fewest_impressions=1)).report
+    assert {ROW_NAMES[own]: n for own, n in report.rows.items() if n} == {fate: len(clicked)}
+
+
+@pytest.mark.parametrize("shown", [[(6, 1), (8, 7)], [(1, 6), (8, 7)], [(0, 6), (8, 7)], [(6, 0), (8, 7)], [(1, 1)]])
+def test_positions_with_one_impression_are_strata_as_others(shown):
+    shown = np.array(shown).T
+    clicked = np.stack((shown[0], np.minimum(shown[1], 1) * (shown[1] > 1)))
+    query = QueryClicks(documents=np.arange(2), of_robots=np.zeros(2, dtype=bool), shown=shown, clicked=clicked)
+    p_values = Pairwise.of(query).test(True, np.ones((2, 2), dtype=bool), 0.05)[1]
+    strata = [(n1, c1, n2, c2) for n1, c1, n2, c2 in zip(shown[0], clicked[0], shown[1], clicked[1], strict=True)]
+    expected = naive.exact_by_enumeration([tuple(map(int, one)) for one in strata if one[0] and one[2]])
+    assert p_values[0, 1] == pytest.approx(float(expected), rel=1e-12)
