@@ -1,5 +1,6 @@
 """The least cost under several bounds: against all points beside it, and the laws of its multipliers."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from each_once import each_once
 
 from activeeval import METHODS, Rankings, Target, parse_measure
 from activeeval.core.design import least_cost
+from activeeval.core.design.bounds import _DAMPED, _Dual
 from activeeval.core.design.rates import variance_terms
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models import QueryFactor
@@ -196,3 +198,22 @@ def test_floors_with_overheads_are_refused():
 def test_bounds_that_are_none_are_refused(bounds):
     with pytest.raises(InputError, match="bounds must be 2 positive numbers, one for each target"):
         least_cost(input_of("items", "DCG@3", SEGMENTS["apart"], 0.4), bounds)
+
+
+@pytest.mark.parametrize("segments", SEGMENTS)
+@pytest.mark.parametrize(("method", "measure"), CASES[:3])
+def test_a_newton_step_uses_the_slopes_of_the_gradient(method, measure, segments):
+    """By differences of the gradient, some blocks being certain and others at the probability of earlier samples."""
+    for overhead, is_continued in ((0.0, False), (1.5, False), (0.0, True)):
+        design_input = input_of(method, measure, SEGMENTS[segments], overhead, seed=1)
+        floors = np.random.default_rng(2).choice([0.1, 0.5, 1.0], design_input.places.open_queries.size)
+        for first, last in itertools.pairwise(design_input.places.open_offsets):
+            floors[first:last] = np.minimum.accumulate(floors[first:last])
+        bounds = bounds_of(design_input, 0.3)
+        dual = _Dual.of(design_input, bounds, floors if is_continued else None)
+        weights = 1.3 * dual.start
+        steps = 1e-6 * np.diag(weights)
+        slopes = [(dual.at(weights + h).ascent - dual.at(weights - h).ascent) / (2 * h.sum()) for h in steps]
+        curvature = dual._curvature(dual.at(weights)) - np.diag(_DAMPED * bounds / weights)
+        np.testing.assert_allclose(-np.array(slopes), curvature, atol=1e-7 * np.abs(curvature).max())
+        assert (dual.rates(weights)[1] >= 1).any()
