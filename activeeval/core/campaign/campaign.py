@@ -195,7 +195,7 @@ class Campaign(Record):
         """
         kind = find_interval(kind)() if isinstance(kind, str) else kind
         selection, share = self._readable()
-        n, whole = self.n_complete_blocks, self.design.planned or self.design.blocks[-1]
+        n, whole = self.n_complete_blocks, self.design.planned or math.nan  # a campaign has a budget
         selections, shares = [self.block_selection(k) for k in range(n)], [b / whole for b in self.design.blocks[:n]]
         if not selections or selections[-1].level != selection.level:  # read inside a block
             if kind.name == "group-sequential":

@@ -286,3 +286,16 @@ def test_a_top_up_is_a_look_once_it_is_judged(made):
     assert again.confidence_now(0.95) > 0.95
     # blocks of the budget that was planned are no looks: nothing was drawn because of them
     assert len(campaign_of(made, "items", budget=250).readings) == 1
+
+
+@pytest.mark.parametrize(("looks", "kept"), [("3", 0.9), ("off", 1.0)])
+def test_a_top_up_reads_as_much_as_is_needed_beside_its_reserve(made, looks, kept):
+    """Advice is rounded up to two digits: by a tenth at most."""
+    campaign = campaign_of(made, "depth", looks=looks)
+    for share in (0.8, 0.7, 0.6, 0.5):
+        estimate, interval = open_at(campaign, share)
+        needed = needed_of_sample(campaign, campaign.design.target, estimate, interval)
+        more = campaign.outlook().budget_for(estimate.value, 0.95) - campaign.reached_budget
+        assert 0.999 * more <= kept * needed.budget <= 1.1 * more + 1
+        grown = campaign.grown(needed.budget).blocks[-1]
+        assert grown - campaign.read_budget == pytest.approx(kept * needed.budget)

@@ -43,7 +43,7 @@ def test_an_amount_pays_for_whole_judgments_whatever_the_rounding():
     """In floating point 0.29 / 0.01 and 0.3 / 0.1 are below 29 and 3."""
     assert [Price(per_judgment=0.01).judgments_for(n / 100) for n in range(1, 101)] == list(range(1, 101))
     assert Price(per_judgment=0.1).judgments_for(0.3) == 3
-    with pytest.raises(InputError, match="0.3 EUR pay for no judgment, one costs 0.4"):
+    with pytest.raises(InputError, match=r"0\.3 EUR pay for no judgment, one costs 0\.4"):
         Price(per_judgment=0.4).judgments_for(0.3)
     with pytest.raises(InputError, match="an amount of money needs the price of a judgment, or seconds and hour"):
         Price(hourly_rate=24).judgments_for(100)
