@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from activeeval.campaigns.seconds import PRIOR_ITEMS, CostModel, fitted
+from activeeval.campaigns.seconds import PRIOR_ITEMS, CostModel, _solved, fitted
 from activeeval.campaigns.store import PlaceRow, UnitRow
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.log import Event
@@ -94,3 +95,16 @@ def test_no_cost_is_negative():
     units, events, _ = timed(400, np.random.default_rng(3), 0.3, (20.0, 0, 0, 0))
     found = fitted(units, events)
     assert min(parts_of(found)) >= 0
+
+
+@pytest.mark.parametrize("n", [3, 30, 300])
+def test_standard_errors_are_those_of_least_squares_shrunk_to_the_prior(n):
+    random = np.random.default_rng(n)
+    rows = np.column_stack((np.ones(n), random.random(n), random.integers(0, 4, n), random.random(n) < 0.5))
+    before, seconds = np.array([5.0, 1.0, 2.0, 3.0]), random.normal(30, 5, n)
+    found, errors = _solved(rows, seconds, before, np.array([True, True, False, False]))
+    line = stats.linregress(rows[:, 1], seconds - rows @ before)
+    share = n / (n + PRIOR_ITEMS)
+    assert found == pytest.approx(before + share * np.array([line.intercept, line.slope, 0, 0]))
+    assert errors[:2] == pytest.approx(np.sqrt(share) * np.array([line.intercept_stderr, line.stderr]))
+    assert np.isnan(errors[2:]).all()

@@ -328,3 +328,16 @@ def test_score_takes_documents_thrown_out(folder, call):
     best = gains[1] + gains[0] / np.log2(3)
     assert row["value"] == pytest.approx((gains[0] + gains[1] / np.log2(3)) / best)
     assert row["judged"] == 1
+
+
+def test_the_text_of_a_query_may_stand_in_any_of_its_rows(tmp_path):
+    rows = ["q1,a,,A", "q1,b,what is it,B", "q1,c,,", "q2,a,,A", "q2,b,,B", "q3,a,first,A", "q3,b,last,B"]
+    lines = ["sample,block,query_id,doc_id,query,title,grade", *(f"s,1,{row}," for row in rows)]
+    (tmp_path / "s.csv").write_text("\n".join(lines))
+    with labelling(str(tmp_path / "s.csv"), 1, str(tmp_path / "ann.log")):
+        pass
+    with open_store(f"sqlite:///{tmp_path / 'ann.log'}") as store:
+        units = {unit.query_id: unit for unit in store.units("ann")}
+    assert {query: unit.query_text for query, unit in units.items()} == {"q1": "what is it", "q2": "", "q3": "last"}
+    documents = units["q1"].places[0].text["documents"]
+    assert sorted((one["doc_id"], one.get("title")) for one in documents) == [("a", "A"), ("b", "B"), ("c", None)]
