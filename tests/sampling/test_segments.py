@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from core_cases import judge_all, labelled_design
 from naive import over_thresholds, pool_of, random_lists, random_probs, rankings_of
 from scipy import stats
 
@@ -25,6 +26,8 @@ from activeeval import (
 )
 from activeeval.core.errors import StateError
 from activeeval.formats.sample_file import digest_of, from_arrays, id_of, to_arrays
+from activeeval.sampling.answers import _by_segment
+from activeeval.sampling.drawn_sample import DrawnSample
 
 pytestmark = pytest.mark.kernel
 WITHIN = np.array([True, False, True, True])
@@ -229,3 +232,20 @@ def test_a_pool_in_chunks_is_asked_about_all_its_queries():
     chunks = [Chunk(one, probs)]
     with pytest.raises(InputError, match="a pool in chunks is asked about all of its queries"):
         chunked_design(chunks, lambda chunk: Target(DCG(), chunk.ranking, within=np.arange(10) < 5), method="whole")
+
+
+@pytest.mark.parametrize("scope", ["pool", "population"])
+@pytest.mark.parametrize(
+    ("share", "read"), [(1.0, ["some", "certain", "rest"]), (0.5, ["certain", "rest"]), (0.3, ["rest"])]
+)
+def test_few_queries_are_read_once_their_labels_are_all_known(scope, share, read):
+    """Also for a scope whose queries are never all known."""
+    design, labels = labelled_design(3, "items", n_queries=40)
+    number = np.arange(40)
+    parts = {"some": number >= 35, "certain": number < 3, "rest": number >= 3}
+    sample = DrawnSample(campaign=judge_all(Campaign(design, share * design.cost, rng=1), labels), questions=("run",))
+    found = _by_segment(sample, design.target, parts, scope)
+    assert list(found) == read
+    for name, (target, estimate) in found.items():
+        assert (target.within == parts[name]).all()
+        assert estimate == sample.estimate(replace(design.target, within=parts[name]), scope)

@@ -10,8 +10,9 @@ from cli_cases import RUN, answer, both, case_of, files, judge_file, judged, one
 from cli_files import csv_rows, write_csv
 
 from activeeval import Campaign
+from activeeval.formats.tables.draws import Draws
 from activeeval.inputs.budgets import whole_cost
-from activeeval.sampling.sheets import SheetPlan
+from activeeval.sampling.sheets import SheetPlan, sheet_plan
 
 COMPARED = (*RUN, "--versus-run", "b.run")
 
@@ -123,3 +124,14 @@ def test_each_judges_sheet_keeps_the_ending_of_the_plan():
     judges = ("ann", "b/ob")
     for path, ending in (("week.csv", ".csv"), ("week.csv.gz", ".csv.gz"), ("week.gz", ".gz")):
         assert SheetPlan(path=path, judges=judges).paths == [f"week-ann{ending}", f"week-b_ob{ending}"]
+
+
+@pytest.mark.parametrize(("options", "n_shared"), [({}, 0), ({"overlap": 0}, 0), ({"overlap": 3}, 3)])
+def test_judges_share_the_items_that_were_asked_for_and_no_other(options, n_shared):
+    queries = np.repeat([f"q{q}" for q in range(4)], 3)
+    docs, n = [f"d{k}" for k in range(12)], 12
+    draws = Draws(sample="s", block=np.ones(n, int), query_id=queries, doc_id=docs, grade=np.full(n, -1))
+    first, second = (set(rows.tolist()) for rows in sheet_plan("s.csv", judges=["ann", "bob"], **options).rows(draws))
+    assert first | second == set(range(n))
+    assert len(first & second) == n_shared
+    assert sheet_plan("s.csv").overlap == 0
