@@ -35,7 +35,7 @@ BY = {
     "core/design/test_methods.py": ["design/designs", "design/inputs", "design/n_threads", "design/stages"],
     "core/design/test_nodes.py": ["design/expectations"],
     "core/design/test_prefix_readings.py": ["kernels/prefixes", "kernels/partly_judged"],
-    "core/design/test_rates.py": ["design/orders", "kernels/judging", "kernels/rates"],
+    "core/design/test_rates.py": ["kernels/judging", "kernels/rates"],
     "core/design/test_readings.py": ["design/selections", "design/value_sums", "kernels/label_draws"],
     "core/simulation/test_replications.py": [
         *("design/replacement", "kernels/replication", "simulation/contrasts", "simulation/figures")
@@ -82,7 +82,6 @@ BY = {
     "formats/test_tables.py": ["pool/keyed", "pool/keys", "kernels/text/keys", "kernels/text/columns"],
     "formats/test_letor.py": ["kernels/text/bytes", "kernels/text/letor", "kernels/text/number_texts"],
     "traffic/test_queries_in_python.py": ["pool/draws"],
-    "inputs/test_modelling.py": ["pool/generated"],
     # other kernels
     "cli/test_waiting.py": ["kernels/first_use"],
     "adaptation/test_adaptation.py": ["kernels/bundles", "kernels/learning/leaf_pairs", "kernels/learning/trees"],

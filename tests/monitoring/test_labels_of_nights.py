@@ -7,7 +7,7 @@ import pytest
 from activeeval.campaigns.store import NightRow
 from activeeval.monitoring import judged_labels
 from activeeval.monitoring.judged_labels import Label, labels_so_far
-from activeeval.monitoring.night_outputs import ItemHistory, is_same_text, merge_histories, with_texts
+from activeeval.monitoring.night_outputs import ItemHistory, is_same_text, merge_histories
 
 OLD = ItemHistory(prob=0.25, text=4, version=0, since=1)
 NEW = ItemHistory(prob=0.5, text=4, version=0, since=2)
@@ -34,21 +34,6 @@ def test_a_night_drawn_again_keeps_the_chances_of_the_same_texts(before, drawn, 
     assert merge_histories(*one[:3]) == one[3]
     is_same = before is not None and drawn is not None and after != before
     assert is_same_text(before, drawn) == is_same_text(drawn, before) == is_same
-
-
-@pytest.mark.parametrize(
-    ("before", "tonight", "after", "n_changed"),
-    [
-        (OLD, None, OLD, 0),
-        (None, 5, None, 0),
-        (OLD, 4, OLD, 0),
-        (OLD._replace(text=0), 5, OLD._replace(text=5), 0),
-        (OLD, 5, ItemHistory(prob=0.0, text=5, version=5, since=9), 1),
-    ],
-)
-def test_an_item_with_another_text_starts_again(before, tonight, after, n_changed):
-    one = [{} if value is None else {PAIR: value} for value in (before, tonight, after)]
-    assert with_texts(*one[:2], 9) == (one[2], n_changed)
 
 
 STEPS = ("2026-11-01", "2026-11-02", "2026-11-02.redrawn-01", "2026-11-02.redrawn-01.more", "2026-11-03")

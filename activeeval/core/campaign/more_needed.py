@@ -78,8 +78,8 @@ def needed_of_sample(
         if at_end <= wanted:
             return MoreNeeded(budget=0.0, waiting=waiting, unit=unit, can_grow=outlook.has_looks)
     budget, read = campaign.reached_budget, campaign.read_budget
-    assert design.budget is not None  # a campaign has a budget
-    scale = design.budget / read  # with adaptive depth a part of the budget is a reserve, which is not read
+    # a campaign has a budget; with adaptive depth a part of it is a reserve, which is not read
+    scale = (design.budget or math.nan) / read
     least = design.scheme.least(design.order) * scale if outlook.can_grow else 0.0
     return needed_of_outlook(outlook, wanted, confidence, budget=budget, least=least, scale=scale, waiting=waiting)
 

@@ -110,10 +110,8 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
     processed in parts, because only some of its queries are loaded. At the sampling level T, an item of rate r is
     judged with probability min(1, T r).
     """
-    if design.order.larger_pool is not None:
-        return ()
-    left = reading.left_to_chance(level)
-    if left.max() <= MOST_OF_ONE * left.sum():
+    is_part = design.order.larger_pool is not None
+    if is_part or (left := reading.left_to_chance(level)).max() <= MOST_OF_ONE * left.sum():
         return ()
     query, share = str(design.pool.query_texts[int(left.argmax())]), round(float(left.max() / left.sum()), 2)
     return (Caution("warning", "one query", {"query_id": query, "share": share}),)

@@ -1,29 +1,24 @@
 """Controls and texts in a store: an answer belongs to its own display, and pages follow one another."""
 
 import pytest
-from store_cases import SECOND, complaint, grade
+from store_cases import complaint, grade
 
 from activeeval.campaigns import lead_texts
-from activeeval.campaigns.store import Control, ItemFilter, ItemTexts, JudgeAnswer
+from activeeval.campaigns.store import Control, ItemFilter, JudgeAnswer
 from activeeval.core.errors import StateError
 
 LATER = JudgeAnswer(kind="deferred")
 
 
-def control(item="x", **fields):
-    texts = ItemTexts(query_text="what", text={"title": f"Title {item}"})
-    return Control(
-        judge="ann", item=item, what="known", expected=2, query_id="qx", doc_id=f"d{item}", texts=texts, **fields
-    )
+def control(item="x"):
+    return Control(judge="ann", item=item, what="known", expected=2, query_id="qx", doc_id=f"d{item}")
 
 
 def test_each_display_of_a_control_has_its_own_answer(night):
     (first, shown), (second, _) = (night.pose("night", control(item)) for item in "xy")
     answers = [night.submit("night", token, grade(value)) for token, value in ((first, 1), (second, 3))]
-    assert [(done.event.kind, done.event.grade, done.event.doc_id) for done in answers] == [
-        ("checked", 1, "dx"),
-        ("checked", 3, "dy"),
-    ]
+    stored = [(done.event.kind, done.event.grade, done.event.doc_id) for done in answers]
+    assert stored == [("checked", 1, "dx"), ("checked", 3, "dy")]
     assert shown.key.removeprefix("shown:") == answers[0].event.key.removeprefix("token:")
     assert [done.is_repeated for done in answers] == [False, False]
     again = night.submit("night", first, grade(1, active_ms=7))  # times make no other answer
@@ -42,18 +37,6 @@ def test_of_two_displays_the_second_answer_is_late(night):
     assert stored.body["item"] == "x"
     assert night.submit("night", early, grade(1)).is_repeated
     complaint(StateError, lambda: night.submit("night", early, grade(2)))
-
-
-def test_a_lease_of_a_control_starts_again_until_it_is_answered_or_shown_again(night, clock):
-    token, _ = night.pose("night", control())
-    clock.sleep(60)
-    assert night.renew("night", token) == clock.now + 900 * SECOND
-    other, _ = night.pose("night", control("y"))
-    assert night.renew("night", token) is not None
-    night.submit("night", other, LATER)
-    assert night.renew("night", other) is None
-    night.pose("night", control("x"))
-    assert night.renew("night", token) is None
 
 
 @pytest.mark.parametrize("most", [1, 3, 7, 8, 50])

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from core_cases import LEVELLED, figures, judge_all, labelled_design
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import DCG, ERR, METHODS, Additive, Campaign, InputError, QueryPool, Rankings, StateError, Target
-from activeeval.core.campaign.reading import of_target
 from activeeval.core.estimation import GroupSequential
 from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.pool import PoolGrades
@@ -310,13 +308,3 @@ def test_of_even_queries_none_is():
     assert estimate.largest_share is None
     assert 0 < estimate.largest < 0.2
     assert estimate.effective_queries is None
-
-
-def test_costs_of_segments_add_up_to_that_of_their_sample():
-    design, labels = labelled_design(5, "items", n_queries=60)
-    selection = judge_all(Campaign(design, 0.2 * design.cost, rng=6), labels).selection
-    is_even = np.arange(60) % 2 == 0
-    readings = [design.reading(replace(design.target, within=within)) for within in (is_even, ~is_even, None)]
-    costs = [of_target(reading, selection).cost for reading in readings]
-    assert costs == pytest.approx([costs[0], selection.cost - costs[0], selection.cost], rel=1e-12)
-    assert min(costs) > 0

@@ -14,14 +14,10 @@ from test_agreement import PUBLISHED, gradings, rows_of, stated, with_nan
 
 from activeeval.campaigns.report.agreement_messages import severity_sentence, undefined_sentence
 from activeeval.core.errors import InputError
+from activeeval.core.judgments import coefficient_intervals
 from activeeval.core.judgments.agreement import grade_agreement, preference_agreement
 from activeeval.core.judgments.coded_grades import CodedGrades, Relations
-from activeeval.core.judgments.coefficient_intervals import (
-    _bias_corrected,
-    coefficient as coefficient_of,
-    least_units,
-    mean_difference,
-)
+from activeeval.core.judgments.coefficient_intervals import _bias_corrected, least_units, mean_difference
 from activeeval.core.judgments.coefficients import WEIGHTS, gwet_ac
 
 
@@ -247,12 +243,14 @@ def test_a_judge_who_is_stricter_as_a_rule_is_said():
     ("draws", "share", "means"),
     [
         ([[2, 0], [1, 1], [0, 2], [1, 1]], 0.5, [0, 0.5, 0.5, 1]),
-        ([[2, 0], [1, 1], [1, 1], [1, 1]], 0.625, [0, 0.5, 0.5, 0.5]),  # resamples are below the value by half a step
+        ([[2, 0], [1, 1], [1, 1], [1, 1]], 0.625, [0, 0.5, 0.5, 0.5]),  # three of four are equal to the value
     ],
 )
 def test_two_queries_have_an_interval_from_the_resamples_around_their_value(draws, share, means):
     """At a confidence of a half the t quantile of one degree of freedom is 1, widened by sqrt(2 / (2 - 1))."""
-    found = coefficient_of(lambda times: float(times @ [0, 1]) / 2, np.array(draws, dtype=float), 0.5, 7, 0.25, 0.75)
+    found = coefficient_intervals.coefficient(
+        lambda times: float(times @ [0, 1]) / 2, np.array(draws, dtype=float), 0.5, 7, 0.25, 0.75
+    )
     shift = 2 * NormalDist().inv_cdf(share)
     at = [3 * NormalDist().cdf(shift + half) for half in (-math.sqrt(2), math.sqrt(2))]
     assert (found.low, found.high) == pytest.approx(tuple(np.interp(at, range(4), means)), abs=1e-9)
@@ -268,5 +266,5 @@ def test_two_queries_have_an_interval_from_the_resamples_around_their_value(draw
     ],
 )
 def test_a_coefficient_without_an_interval(statistic, draws, value):
-    found = coefficient_of(statistic, np.array(draws, dtype=float), 0.9, 3, None, None)
+    found = coefficient_intervals.coefficient(statistic, np.array(draws, dtype=float), 0.9, 3, None, None)
     assert (found.value, found.low, found.high) == (value, None, None)

@@ -15,7 +15,6 @@ from activeeval.core.planning.prices import Price
 from activeeval.core.planning.prospects import Prospect
 from activeeval.core.planning.scales import Scale
 from activeeval.core.planning.values import Values
-from activeeval.core.pool.draws import QueryDraw, QueryLog
 
 # Prices
 
@@ -72,36 +71,19 @@ def test_equal_values_without_doubt_leave_nothing_to_explain(p, of_population):
     assert (values.spread, values.explained, values.of_population) == (0, 0, of_population)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "centres"),
-    [([2, 1], [2.5, 2.5, -2.0]), ([3, 1], [1.6, 1.6, -2.0]), ([3, 2], [1.6, 1.6, 1.6]), ([2, 1, 4], [2.5, 2.5, -2.0])],
-)
-def test_queries_of_a_log_vary_around_the_means_of_strata_that_are_all_there(sizes, centres):
-    """A stratum with a drawn query outside the pool has the mean of all queries."""
-    pi, p, means, variances = np.array([[0.5, 0.25, 0.5], [0.2, 0.6, 0.2], [1.0, 3.0, -2.0], [4.0, 1.0, 9.0]])
-    log = QueryLog(name="log", digest="", n_events=9.0, n_queries=9)
-    draw = QueryDraw(inclusion_probs=pi, strata=[0, 0, 1], sizes=sizes, log=log)
-    found = Values(query_probs=p, means=means, variances=variances, draw=draw).of_population
-    assert found == pytest.approx(np.array([0.02, 0.27, 0.02]) @ (variances + (means - centres) ** 2))
-
-
 # Forecasts from sums
 
 
+SUMS = {
+    "costs": [1.0, 4.0, 16.0],
+    "variances": [16.0, 4.0, 0.0],
+    "queries": [1.0, 4.0, 8.0],
+    "items": [2.0, 8.0, 32.0],
+    "by_chance": [1.0, 9.0, 4.0],
+}
+SIZES = {"n_queries": 8, "cost": 16.0, "least": 1.0, "widest": 0.75, "scale": Scale(value=3.0, spread=0.5)}
 FORECAST = ForecastBySums(
-    method="items",
-    costs=np.array([1.0, 4.0, 16.0]),
-    variances=np.array([16.0, 4.0, 0.0]),
-    queries=np.array([1.0, 4.0, 8.0]),
-    items=np.array([2.0, 8.0, 32.0]),
-    by_chance=np.array([1.0, 9.0, 4.0]),
-    n_queries=8,
-    cost=16.0,
-    least=1.0,
-    is_fitted=False,
-    scale=Scale(value=3.0, spread=0.5),
-    is_untried=True,
-    widest=0.75,
+    method="items", is_fitted=False, is_untried=True, **SIZES, **{name: np.array(sums) for name, sums in SUMS.items()}
 )
 
 
@@ -131,25 +113,15 @@ def test_forecasts_lie_between_those_of_the_sums(budget, variance, n_open, queri
 def test_half_widths_from_sums_do_not_rise_and_end_at_none():
     halves = [FORECAST.at(budget).half_width() for budget in (0.5, 1.0, 2.0, 5.0, 12.0)]
     assert halves == sorted(halves, reverse=True)
-    assert halves[0] == math.inf
-    assert halves[1] == 0.75
-    assert FORECAST.all_judged.half_width() == 0
+    assert (*halves[:2], FORECAST.all_judged.half_width()) == (math.inf, 0.75, 0)
 
 
 # Moves to a goal
 
 
-def prospect(of_pool, of_scope, n_open=math.inf):
-    return Prospect(
-        method="items",
-        budget=9.0,
-        of_pool=of_pool,
-        of_scope=of_scope,
-        n_open=n_open,
-        of_census=1e300,
-        queries=9.0,
-        items=9.0,
-    )
+def prospect(of_pool, of_scope):
+    sizes = {"budget": 9.0, "n_open": math.inf, "of_census": 1e300, "queries": 9.0, "items": 9.0}
+    return Prospect(method="items", of_pool=of_pool, of_scope=of_scope, **sizes)
 
 
 @pytest.mark.parametrize("scope", ["pool", "population"])
@@ -162,15 +134,15 @@ def test_the_moved_variance_just_reaches_the_goal(scope, share):
 
 
 @pytest.mark.parametrize(
-    ("now", "half_width", "scope", "factor"),
+    ("of_pool", "of_scope", "half_width", "scope", "factor"),
     [
-        (prospect(0.0, 1.0), 0.1, "population", 10),
-        (prospect(0.0, 0.0), 0.1, "pool", 10),
-        (prospect(math.inf, 1.0), 0.1, "pool", 0.1),
-        (prospect(1.0, 1.0), 1e-3, "pool", 0.1),
-        (prospect(1.0, 1.0), 1.9, "population", 0.1),  # what the choice of the pool adds is already more
-        (prospect(1.0, 1.0), 99.0, "pool", 10),
+        (0.0, 1.0, 0.1, "population", 10),
+        (0.0, 0.0, 0.1, "pool", 10),
+        (math.inf, 1.0, 0.1, "pool", 0.1),
+        (1.0, 1.0, 1e-3, "pool", 0.1),
+        (1.0, 1.0, 1.9, "population", 0.1),  # what the choice of the pool adds is already more
+        (1.0, 1.0, 99.0, "pool", 10),
     ],
 )
-def test_no_move_is_by_more_than_ten(now, half_width, scope, factor):
-    assert move(Goal(half_width=half_width, scope=scope), now) == factor
+def test_no_move_is_by_more_than_ten(of_pool, of_scope, half_width, scope, factor):
+    assert move(Goal(half_width=half_width, scope=scope), prospect(of_pool, of_scope)) == factor
