@@ -70,8 +70,8 @@ def call(folder, capsys, monkeypatch):
     return run
 
 
-TREES = 20
-"""In a forest here, of 100 elsewhere: a third of the time of many calls, and no test asks how good forests are."""
+TREES = 8
+"""In a forest here, of 100 elsewhere: half of the time of many calls, and no test asks how good forests are."""
 
 
 class GrownOnce:

@@ -116,22 +116,6 @@ def test_a_sheet_of_another_watch_is_refused_by_name(late, tmp_path):
         import_sheets(watch.store, NAME, [sheet], "ann")
 
 
-def test_a_label_of_another_text_is_not_shared(tmp_path):
-    texts = [tmp_path / f"{k}.jsonl" for k in (1, 2)]
-    watch = Watch()
-    write_documents(texts[0])
-    watch.draw(1, documents=str(texts[0]))
-    changed = {doc for _, doc in sorted(watch.asked(1))[::2]}
-    write_documents(texts[1], changed=changed)
-    watch.draw(2, documents=str(texts[1]))
-    again = watch.asked(1) & watch.asked(2)
-    watch.judge(1)
-    # a document that is in last night's list alone is asked for in its old text
-    same = {(query, doc) for query, doc in again if doc not in changed or doc not in run_of(2)[query]}
-    assert same != again
-    assert share_labels(watch.store, NAME) == {DATES[1]: len(same)}
-
-
 @pytest.mark.parametrize("waits_still", [True, False])
 def test_a_judge_s_correction_is_the_same_on_all_nights(late, waits_still):
     watch, sheets = late
@@ -251,9 +235,9 @@ def test_what_a_lead_decides_goes_on_counting_where_the_grades_are_shared():
 
 
 def test_nights_drawn_anew_cover_the_truth():
-    """False alarm: of 6 independent values with 95 % intervals 3 or more miss with a probability of 3e-3."""
+    """False alarm: of 4 independent values with 95 % intervals 3 or more miss with a probability of 5e-4."""
     misses, rounding = 0, 1e-9
-    for seed in range(3):
+    for seed in range(2):
         watch = Watch.judged(seed=seed, budget=12.0)
         for night in (2, 3):
             run = run_of(night)

@@ -34,7 +34,7 @@ def suspicious(seed, **changed):
 
 def test_an_open_night_says_how_many_labels_decide_and_no_more_than_are_left():
     n_open = 0
-    for seed in range(3):
+    for seed in range(2):
         watch, says = suspicious(seed, budget=10.0)
         runs = (run_of(1), run_of(1, upside_down=7))
         items = {(query, doc) for run in runs for query, docs in run.items() for doc in docs}
@@ -51,9 +51,9 @@ def test_an_open_night_says_how_many_labels_decide_and_no_more_than_are_left():
 
 
 def test_a_night_that_looks_bad_buys_labels_that_decide():
-    """Of 6 seeds some nights look bad and are open; the labels on suspicion come to their budget on average."""
+    """Of 3 seeds some nights look bad and are open; the labels on suspicion come to their budget on average."""
     n_drawn, decided, last = [], [], None
-    for seed in range(6):
+    for seed in range(3):
         watch, says = suspicious(seed)
         if not says.looks_bad:
             continue
@@ -91,7 +91,7 @@ def check_following_night(watch, second):
 
 
 def test_without_a_budget_on_suspicion_no_night_looks_bad_and_an_undecided_one_is_open():
-    nights = [suspicious(seed, budget_on_suspicion=0.0)[1] for seed in range(3)]
+    nights = [suspicious(seed, budget_on_suspicion=0.0)[1] for seed in range(2)]
     assert not any(says.looks_bad for says in nights)
     assert OPEN in [says.exit_code for says in nights]
     assert all((says.changes[0].verdict == "undecided") == (says.exit_code == OPEN) for says in nights)
@@ -101,17 +101,6 @@ def test_labels_on_suspicion_wait_for_those_of_the_night():
     watch = Watch()
     watch.draw(1)
     assert "items of 2026-11-01 are not judged yet" in complaint(StateError, lambda: draw_more(watch.store, NAME))
-
-
-def test_half_of_the_lists_reversed_is_an_alarm_by_the_second_night():
-    """Of 2 seeds on lists of 20 queries both: were an alarm missed in 1 of 30, one of them would be with P = .07."""
-    for seed in range(2):
-        watch, codes = Watch.judged(seed=seed, budget=40.0, margin=0.2, reference="first"), []
-        for night in (2, 3):
-            if watch.night(night, run_of(1, upside_down=10)).looks_bad:
-                watch.judge_campaign(draw_more(watch.store, NAME).campaign)
-            codes.append(watch.says().exit_code)
-        assert WORSE in codes
 
 
 def test_a_span_is_not_read_while_items_wait():

@@ -61,14 +61,6 @@ def test_a_watch_says_what_it_sees_once_its_first_night_is_judged(reference, is_
     assert ("by the second night" in says) == is_known
 
 
-def test_more_labels_see_more():
-    found = []
-    for budget in (25.0, 100.0):
-        watch = Watch.judged(margin=0.5, budget=budget)
-        found.append(expected_alarms(watch.store, NAME)[0].same_night)
-    assert found[0] < found[1]
-
-
 @pytest.mark.parametrize(
     ("chance", "words"),
     [(0.0, "less than 1 time in 20"), (0.1, "1 time in 10"), (0.93, "9 times in 10"), (0.94, "19 times in 20"),

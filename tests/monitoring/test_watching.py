@@ -45,11 +45,11 @@ def complaint(kind, call):
 
 
 def test_nights_cover_the_truth_and_ask_nobody_twice():
-    """Of 3 seeds of 3 nights 95 % intervals of value and change miss no more than 4 of 15: P < 1e-3."""
+    """Of 3 seeds of 2 nights 95 % intervals of value and change miss no more than 3 of 9: P < 1e-3."""
     n_missed = n_read = 0
     for seed in range(3):
         watch, asked = Watch(seed=seed, budget=25.0), []
-        for night in range(1, 4):
+        for night in (1, 2):
             drawn = watch.draw(night)
             asked.append(watch.asked(night))
             assert (len(asked[-1]), drawn.n_pending) == (drawn.n_new, 0)
@@ -60,8 +60,8 @@ def test_nights_cover_the_truth_and_ask_nobody_twice():
                 n_read += 1
                 n_missed += not row.low - 1e-9 <= truth <= row.high + 1e-9
         assert len(set().union(*asked)) == sum(map(len, asked))
-    assert n_read == 15
-    assert n_missed <= 4
+    assert n_read == 9
+    assert n_missed <= 3
 
 
 @pytest.mark.parametrize("measure", ["P@5", "DCG@5"])
@@ -136,34 +136,28 @@ def test_what_waits_comes_back_on_the_next_night():
     assert watch.asked(1) - judged <= watch.asked(2)
 
 
-def test_the_same_run_again_is_no_change():
-    says = Watch.judged(margin=0.1).night(2, run_of(1))
-    change = says.changes[0]
-    assert (change.value, change.low, change.high, change.p_value, change.verdict) == (0.0, 0.0, 0.0, 1.0, "equal")
+def test_the_same_run_again_is_no_change_in_any_measure():
+    measures = ["DCG@5", "P@3"]
+    says = Watch.judged(margin=0.1, measures=tuple(measures)).night(2, run_of(1))
+    assert [value.measure for value in says.values] == [change.measure for change in says.changes] == measures
+    for change in says.changes:
+        assert (change.value, change.low, change.high, change.p_value, change.verdict) == (0.0, 0.0, 0.0, 1.0, "equal")
     assert says.exit_code == FINE
-
-
-def test_two_measures_have_a_row_each():
-    says = Watch.judged(measures=("DCG@5", "P@3"), budget=60.0).night(2)
-    assert [value.measure for value in says.values] == ["DCG@5", "P@3"]
-    assert [(change.measure, change.versus) for change in says.changes] == [("DCG@5", DATES[0]), ("P@3", DATES[0])]
 
 
 # Reference, margin, alarm
 
 
-@pytest.mark.parametrize(("reference", "loses"), [("previous", False), ("first", True), ("file", True)])
-def test_a_lasting_loss_is_an_alarm_against_what_it_is_compared_with(reference, loses, tmp_path):
+@pytest.mark.parametrize("reference", ["first", "file"])
+def test_a_lasting_loss_is_an_alarm_against_what_it_is_compared_with(reference, tmp_path):
     """On the third night nothing is lost since the second, much since the first, and since the run in a file."""
     write_run(tmp_path / "good.run", run_of(1))
     named = str(tmp_path / "good.run") if reference == "file" else reference
     watch, lost = Watch(budget=400.0, margin=0.05, reference=named), run_of(1, upside_down=20)
     nights = [watch.night(k, run) for k, run in ((1, run_of(1)), (2, lost), (3, lost))]
-    assert [says.exit_code for says in nights[:2]] == [FINE, WORSE]
-    assert (nights[2].exit_code == WORSE) == loses
-    against = {"first": DATES[0], "file": "reference"}.get(reference, DATES[1])
+    assert [says.exit_code for says in nights] == [FINE, WORSE, WORSE]
     verdicts = {change.versus: change.verdict for change in nights[2].changes}
-    assert verdicts[against] == ("worse" if loses else "equal")
+    assert verdicts == {DATES[1]: "equal", DATES[0] if reference == "first" else "reference": "worse"}
 
 
 def test_the_verdict_follows_from_the_interval_that_is_shown():
@@ -316,9 +310,10 @@ def test_a_watch_that_knows_no_largest_grade_takes_that_of_its_first_night(tmp_p
 
 def test_the_same_seed_draws_the_same_whatever_the_order_of_rows_and_another_another():
     """The order of queries changes nothing either, on the first night nor on the next."""
-    draws = []
-    for seed, turned in ((7, False), (7, True), (8, False)):
-        watch = Watch(seed=seed)
+    draws, other = [], Watch(seed=8)
+    other.draw(1)
+    for turned in (False, True):
+        watch = Watch(seed=7)
         for night in (1, 2):
             run = run_of(night)
             if turned:
@@ -327,7 +322,7 @@ def test_the_same_seed_draws_the_same_whatever_the_order_of_rows_and_another_ano
         draws.append((watch.asked(1), watch.asked(2), watch.says().values[0].value))
     assert draws[0][:2] == draws[1][:2]
     assert draws[0][2] == pytest.approx(draws[1][2], rel=1e-9)
-    assert draws[0][:2] != draws[2][:2]
+    assert draws[0][0] != other.asked(1)
 
 
 def test_nights_are_there_or_not_as_a_whole(monkeypatch):
@@ -346,15 +341,3 @@ def test_nights_are_there_or_not_as_a_whole(monkeypatch):
     monkeypatch.undo()
     assert watch.draw(2).n_new > 0
     assert watch.is_stored(2) == (True, True)
-
-
-def test_all_nights_are_read_in_one_go():
-    watch = Watch.judged(budget=12.0)
-    for night in range(2, 6):
-        watch.night(night)
-    says = watch.all_say()
-    assert [night.date for night in says] == DATES[:5]
-    judged = np.array([night.values[0].judged for night in says])
-    assert judged.sum() < 5 * 12 * 1.5
-    widths = [night.changes[0].high - night.changes[0].low for night in says[1:]]
-    assert np.mean(widths[-2:]) < widths[0]
