@@ -20,7 +20,7 @@ from activeeval import rankers
 from activeeval.adaptation import HyperLinearRanker, b_measure, preferences_from_clicks, users
 from activeeval.adaptation.cleaning import CleaningRules
 from activeeval.core.checks import one_of
-from activeeval.core.errors import InputError
+from activeeval.core.errors import BudgetError, InputError
 from activeeval.core.grade_models import ForestGradeModel
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.loading import load_qrels
@@ -35,6 +35,7 @@ from activeeval.gains import (
     rank_one_test,
     read_out,
 )
+from activeeval.scoring import active_evaluation
 from activeeval.topk import TopKLabelling
 from activeeval.topk.assessors import Assessors
 
@@ -42,6 +43,15 @@ RANDOM = np.random.default_rng(0)
 GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(0, 3)) for d in range(8)} for q in range(30)}
 NEW, OLD = ({query: {doc: float(RANDOM.random()) for doc in row} for query, row in GRADES.items()} for _ in range(2))
 ASKED = {"measure": "DCG@5", "max_grade": 2, "budget": 60}
+SMALL = {
+    "qrels": {"q1": {"a": 2, "b": 0}, "q2": {"a": 0, "b": 1}},
+    "run": {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}},
+    "never": lambda query, docs: pytest.fail("nothing may be judged"),
+    "too few": lambda query, docs: [1] * (len(docs) - 1),
+    "halves": lambda query, docs: [0.5] * len(docs),
+    "threes": lambda query, docs: [3] * len(docs),
+}
+"""What words stand for, where a run, judgments or a judge is an argument."""
 LISTS = {"preferred": [[0, 1], [2, 1]], "other": [[1, 1], [0, 1]]}
 RUN = {"query_ids": ["q", "q"], "doc_ids": ["a", "b"], "scores": [1, 2], "ranks": [1, 2]}
 LOG = {
@@ -64,11 +74,17 @@ def adapted(pairs, **given):
     return base.adapt(X, pairs, **given)
 
 
+def small(given):
+    return {name: SMALL.get(value, value) if isinstance(value, str) else value for name, value in given.items()}
+
+
 CALLS = {
     "sample": lambda **given: ae.sample([NEW, OLD], **ASKED | given),
     "plan": lambda **given: ae.plan([NEW, OLD], **ASKED | given),
     "compare": lambda **given: ae.compare(OLD, NEW, judgments=GRADES, **{"measure": "DCG@5"} | given),
     "score": lambda **given: ae.score(GRADES, NEW, "DCG@5", **given),
+    "evaluate": lambda **given: active_evaluation.evaluate(**small({"run": "run", "judgments": "qrels"} | given)),
+    "compare by samples": lambda **given: active_evaluation.compare(**small(given)),
     "learner": lambda **given: GainDiscountLearner(**{"C": 1.0} | given).fit(random_pairs(1, 20)),
     "SimpleMargin": lambda n_start: SimpleMargin(random_pairs(1, 6), GainDiscountLearner(C=1.0), n_start=n_start),
     "PreferenceData": lambda **given: PreferenceData(**LISTS | given),
@@ -97,7 +113,7 @@ CASES = list(map(json.loads, Path(__file__).with_name("wrong-arguments.jsonl").r
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['call']} {case['given']}" for case in CASES])
 def test_a_wrong_argument_is_one_line(case):
-    with pytest.raises(InputError) as told:
+    with pytest.raises((InputError, BudgetError)) as told:
         CALLS[case["call"]](**case["given"])
     assert str(told.value) == case["says"]
     assert "\n" not in case["says"]

@@ -1,9 +1,7 @@
 """Every wrong call gets its exit code and one clear line, and leaves nothing half written."""
 
-# ruff: noqa: E501
 from __future__ import annotations
 
-import math
 import re
 import shlex
 import signal
@@ -16,13 +14,7 @@ import pytest
 from broken_calls import BROKEN_CALLS
 from patience import PATIENCE_S
 
-from activeeval import ERR, ActiveEvalError, BudgetError, InputError
 from activeeval.cli import cli
-from activeeval.scoring.active_evaluation import compare, evaluate
-
-METHODS = "passive, active, active_uniC, active_uniD, random, whole, .*, depth, .*, items"
-QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 0, "b": 1}}
-RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
 
 
 def arguments_of(line):
@@ -85,96 +77,6 @@ def test_a_broken_call_is_one_clear_line(call, folder, drawn, code, line, expect
         assert re.fullmatch(f"Error: {expected}", last), last
         assert talk[0].startswith("Usage: activeeval")
     assert listing(folder) == before
-
-
-def evaluated(judgments, run, **named):
-    return lambda: evaluate(run, judgments=judgments, **named)
-
-
-def compared(judgments, new, old, **named):
-    return lambda: compare(old, new, judgments=judgments, **named)
-
-
-def never(query_id, item_ids):
-    raise AssertionError("nothing may be judged")
-
-
-CALLS = [
-    ("run of a number", evaluated(QRELS, 3), InputError, r"run must come as a path, a dict of dicts or a data frame, got int"),
-    ("qrels of a list", evaluated([1], RUN), InputError,
-     r"judgments must come as a path, a dict of dicts or a data frame, got list"),
-    ("a flat dict", evaluated({"q1": 1}, RUN), InputError,
-     r"judgments of query 'q1' must be a dict, document to relevance, got 1"),
-    ("half a grade", evaluated({"q1": {"a": 1.5}}, RUN), InputError, r"the judgments dict.*1\.5.*"),
-    ("NaN score", evaluated(QRELS, {"q1": {"a": math.nan}}), InputError, r"the run dict: row 1, column score: .*, expected a number"),
-    ("no judgments", evaluated({}, RUN), InputError, r"the judgments dict holds no rows"),
-    ("empty run", evaluated(QRELS, {}), InputError, r"the run dict holds no rows"),
-    ("missing file", evaluated("gone.qrels", RUN), InputError, r"gone\.qrels: no such file"),
-    ("no common query", evaluated(QRELS, {"Q1": {"a": 1}}), InputError,
-     r"the judgments dict and the run share no query: the first of the judgments dict is 'q1', of the run 'Q1'"),
-    ("no common document", compared(QRELS, {"q2": {"A": 1}}, RUN), InputError,
-     r"the judgments dict and new share no document of a query: of query 'q2' they have 'a' and 'A' first"),
-    ("two runs of no common query", compared(never, {"q2": {"a": 1}}, {"q1": {"a": 1}}, max_grade=2), InputError,
-     r"new and old share no query: the first of new is 'q2', of old 'q1'"),
-    ("unknown measure", evaluated(QRELS, RUN, measure="foo"), InputError, r"unknown measure 'foo'; known: .*"),
-    ("Judged", evaluated(QRELS, RUN, measure="Judged@10"), InputError,
-     r"Judged@10 can be scored but not sampled for: it has no moments under a grade model; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"),
-    ("items for nDCG", evaluated(QRELS, RUN, measure="nDCG@10", method="items"), InputError,
-     r".*additive measures \(DCG, RBP, P\), not for nDCG\(dcg='log2'\)@10"),
-    ("ERR below the labels", evaluated(QRELS, RUN, measure="ERR(max_rel=1)"), InputError,
-     r"grade 2 of item 'a' of query 'q1' .*1.*|the grade of item 'a' of query 'q1' must be one of 0 … 1, or None .*, got 2"),
-    ("ERR without a scale", evaluated(never, RUN, measure="ERR@5"), InputError,
-     r"ERR needs the largest grade of the scale: give max_grade, or write ERR\(max_rel=4\)"),
-    ("ERR object without a scale", evaluated(never, RUN, measure=ERR(cutoff=5), budget=1), InputError,
-     r"ERR needs the largest grade of the scale: give max_grade, or write ERR\(max_rel=4\)"),
-    ("DCG without a scale", evaluated(never, RUN, budget=1, method="active_uniD"), InputError,
-     r"method 'active_uniD' needs max_grade for its uniform model of DCG\(dcg='exp-log2'\)@10"),
-    ("active without a model", evaluated(QRELS, RUN, method="active"), InputError,
-     r"method 'active' needs a grade model: give grade_probs; passive and random need none"),
-    ("unknown method", evaluated(QRELS, RUN, method="best"), InputError,
-     rf"unknown method 'best'; known: {METHODS}"),
-    *((f"budget {value} of {method}", evaluated(QRELS, RUN, budget=value, method=method), InputError,
-       rf"the budget must be a positive number, got {value!r}")
-      for value in (0, -2, math.nan, math.inf) for method in (None, "passive", "whole")),
-    *((f"{method} without a scale", evaluated(never, RUN, budget=1, method=method), InputError,
-       r"without a grade model max_grade is needed to sample for DCG\(dcg='exp-log2'\)@10")
-      for method in ("items", "depth", "depth_plain")),
-    *((f"{method} without a model", evaluated(QRELS, RUN, method=method), InputError,
-       rf"method '{method}' needs a grade model: give grade_probs; passive and random need none")
-      for method in ("whole", "active", "active_uniC")),
-    ("budget too small", evaluated(QRELS, RUN, budget=0.25, method="passive"), BudgetError,
-     r"`budget` 0\.25 does not pay for the most expensive query \(2 at most\): `budget` 2"),
-    ("share too small", evaluated(QRELS, RUN, share=0.0625, method="passive"), BudgetError,
-     r"`budget` 6\.25% \(0\.25 judgments\) does not pay for the most expensive query \(2 at most\): `budget` 50%"),
-    ("budget and share", evaluated(QRELS, RUN, budget=2, share=0.5), InputError,
-     r"give a budget or a share, got budget=2 and share=0\.5"),
-    *((f"share {value}", evaluated(QRELS, RUN, share=value), InputError, rf"the share must lie in \(0, 1\], got {value!r}")
-      for value in (0, -0.1, 1.5, math.nan)),
-    ("comparison budget too small", compared(QRELS, RUN, {q: {"a": 1.0, "b": 2.0} for q in RUN}, budget=0.25, method="random"), BudgetError,
-     r"`budget` 0\.25 does not pay for .*: `budget` 2"),
-    ("negative overhead", evaluated(QRELS, RUN, overhead=-1), InputError,
-     r"the overhead must be a number that is not negative, got -1"),
-    *((f"overhead of {tiny}", evaluated(QRELS, RUN, overhead=tiny), InputError,
-       rf"the overhead must be 0, or at least 1e-09 mean items, got {tiny}")
-      for tiny in (1e-100, 5e-324)),
-    ("too few rows", evaluated(QRELS, RUN, grade_probs=[[0.5, 0.5, 0]]), InputError, r"grade_probs must .*\(?4.*"),
-    ("too many columns", evaluated(QRELS, RUN, measure="ERR(max_rel=2)", grade_probs=[[0.25] * 4] * 4), InputError,
-     r"grade_probs must have 3 columns, one for each grade of ERR\(max_rel=2\)@?\d*, got 4"),
-    ("a judge of too few", evaluated(lambda q, items: [1] * (len(items) - 1), RUN, max_grade=2), InputError,
-     r"unit 1 has 1 items to judge, got 0 grades"),
-    ("a judge of halves", evaluated(lambda q, items: [0.5] * len(items), RUN, max_grade=2), InputError,
-     r"the grade of item '\w' of query 'q\d' must be one of .*, got 0\.5"),
-    ("a judge above the scale", evaluated(lambda q, items: [3] * len(items), RUN, measure="ERR(max_rel=2)"), InputError,
-     r"the grade of item '\w' of query 'q\d' must be one of 0 … 2, or None if it cannot be judged, got 3"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("run", "error", "expected"), [case[1:] for case in CALLS], ids=[case[0] for case in CALLS])
-def test_a_broken_call_of_the_library_is_one_clear_line(run, error, expected):
-    with pytest.raises(error) as caught:
-        run()
-    assert isinstance(caught.value, ActiveEvalError)
-    assert re.fullmatch(expected, str(caught.value)), str(caught.value)
 
 
 RISE, EQUAL = "the scores rise with the ranks", "all 3 scores are equal"
@@ -283,8 +185,8 @@ ENDS = {
 @pytest.mark.parametrize("how", ENDS)
 def test_an_interrupt_is_one_line_and_an_error_is_none(folder, how):
     work, ends = ENDS[how]
-    text = f"import signal\nfrom activeeval import cli\n\ndef ended(*_):\n    {work}\n\ncli.cli.invoke = ended\ncli.main()\n"
-    (folder / "module.py").write_text(text)
+    text = f"import signal\nfrom activeeval import cli\n\ndef ended(*_):\n    {work}\n\ncli.cli.invoke = ended\n"
+    (folder / "module.py").write_text(f"{text}cli.main()\n")
     command = [sys.executable, "-m", "module", "times"]
     process = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
     assert (process.returncode, process.stderr.splitlines()[-1]) == ends
