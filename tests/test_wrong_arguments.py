@@ -11,17 +11,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from core.simulation.simulated_cases import labelled
+from naive import pool_of, rankings_of
 from naive_learning import random_pairs
 from naive_rankers import top_k_items
 from sklearn.ensemble import GradientBoostingRegressor
+from watch_cases import Watch
 
 import activeeval as ae
-from activeeval import rankers
+from activeeval import METHODS, PoolGrades, QueryPool, Rankings, rankers
 from activeeval.adaptation import HyperLinearRanker, b_measure, preferences_from_clicks, users
 from activeeval.adaptation.cleaning import CleaningRules
+from activeeval.core import grade_models, measures
 from activeeval.core.checks import one_of
-from activeeval.core.errors import BudgetError, InputError
-from activeeval.core.grade_models import ForestGradeModel
+from activeeval.core.errors import ActiveEvalError, InputError
+from activeeval.core.estimation.significance import compare_scores, holm, mean_interval
+from activeeval.core.grade_models import ForestGradeModel, QueryFactor
+from activeeval.core.judgments.agreement import grade_agreement, preference_agreement
+from activeeval.core.judgments.coded_grades import CodedGrades, Relations
+from activeeval.core.judgments.coefficients import chi_squared, cohen_kappa, krippendorff_alpha
+from activeeval.core.planning.goals import Goal
+from activeeval.core.planning.prices import Price
+from activeeval.core.pool.draws import QueryDraw, QueryLog
+from activeeval.core.simulation import replicate
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.loading import load_qrels
 from activeeval.formats.tables.clicks import ClickLog
@@ -54,6 +66,11 @@ SMALL = {
 """What words stand for, where a run, judgments or a judge is an argument."""
 LISTS = {"preferred": [[0, 1], [2, 1]], "other": [[1, 1], [0, 1]]}
 RUN = {"query_ids": ["q", "q"], "doc_ids": ["a", "b"], "scores": [1, 2], "ranks": [1, 2]}
+POOL, PAIR = QueryPool(["q1", "q2"], [0, 2, 5], list("ababc")), pool_of([2])
+BOTH, FACTOR = rankings_of(PAIR, [[0, 1]]), {"probs": [[0.5, 0.5]] * 4, "grades": [0, 1, 0, 1], "queries": [1, 1, 2, 2]}
+QUERIES = {"query_ids": ["q1", "q2"], "query_offsets": [0, 2, 5], "item_ids": list("ababc")}
+DRAWN = {"inclusion_probs": [0.5, 1.0], "strata": [0, 0], "sizes": [2]}
+DRAWN_FROM = QueryLog(name="log", digest="", n_events=2.0, n_queries=2)
 LOG = {
     "query_ids": ["q1", "q1", "007", "q 3"],
     "doc_ids": ["a", "a", "é", "b"],
@@ -72,6 +89,17 @@ def boosted():
 def adapted(pairs, **given):
     base, X = boosted()
     return base.adapt(X, pairs, **given)
+
+
+@cache
+def paper_designs():
+    designs, labels = labelled()
+    return designs | {"random": METHODS["random"].design(designs["passive"].target)}, labels
+
+
+def replicated(method, **given):
+    designs, labels = paper_designs()
+    return replicate(designs[method], labels, **{"repetitions": 10} | given)
 
 
 def small(given):
@@ -101,11 +129,31 @@ CALLS = {
     "ClickLog": lambda **given: ClickLog(**LOG | given),
     "Run": lambda **given: Run(**RUN | given),
     "Grades.parse": Grades.parse,
+    "measure": lambda kind, **given: getattr(measures, kind)(**given),
+    "grades": lambda measure, grades: ae.parse_measure(measure).score(PAIR, grades, BOTH),
+    "moments": lambda **given: ae.DCG().moments(PAIR, ranking=BOTH, **given),
+    "top_k_grades": lambda k: ae.top_k_grades(PAIR, [1.0, 2.0], k),
+    "grade model": lambda kind, X, y=None, **given: getattr(grade_models, kind)(**given).fit(X, y),
+    "QueryFactor.fit": lambda **given: QueryFactor.fit(**FACTOR | given),
+    "grade_agreement": lambda rows: grade_agreement(CodedGrades.of(rows)),
+    "preference_agreement": lambda rows: preference_agreement(Relations.of(rows)),
+    "QueryPool": lambda **given: QueryPool(**QUERIES | given),
+    "PoolGrades": lambda **given: PoolGrades(POOL, **given),
+    "PoolGrades.from_ids": lambda grades: PoolGrades.from_ids(POOL, grades),
+    "Rankings": lambda **given: Rankings(POOL, **given),
+    "Rankings.from_scores": lambda scores: Rankings.from_scores(POOL, scores),
+    "Rankings.from_ids": lambda lists: Rankings.from_ids(POOL, lists),
+    "Rankings.without": lambda fraction: Rankings.empty(POOL).without(fraction),
+    "replicate": replicated,
+    "Price.judgments_for": lambda amount, **given: Price(**given).judgments_for(amount),
+    "QueryDraw": lambda **given: QueryDraw(**DRAWN | given, log=DRAWN_FROM),
+    "watch": lambda **given: Watch(**given),
 } | {
     kind.__name__: kind
     for kind in (
         *(TopKLabelling, Assessors, CleaningRules, users.PositionBased, users.CascadeModel, users.ListImpressions),
-        *(users.UserPopulation, b_measure),
+        *(users.UserPopulation, b_measure, ae.parse_measure, QueryFactor, cohen_kappa, krippendorff_alpha, chi_squared),
+        *(compare_scores, mean_interval, holm, Goal, Price),
     )
 }
 CASES = list(map(json.loads, Path(__file__).with_name("wrong-arguments.jsonl").read_text("utf-8").splitlines()))
@@ -113,7 +161,7 @@ CASES = list(map(json.loads, Path(__file__).with_name("wrong-arguments.jsonl").r
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['call']} {case['given']}" for case in CASES])
 def test_a_wrong_argument_is_one_line(case):
-    with pytest.raises((InputError, BudgetError)) as told:
+    with pytest.raises(ActiveEvalError) as told:
         CALLS[case["call"]](**case["given"])
     assert str(told.value) == case["says"]
     assert "\n" not in case["says"]

@@ -91,15 +91,12 @@ def test_the_start_is_random_and_goes_on_until_a_preference_is_told():
         assert run(pool, np.zeros(30, int), learner=learner, n_start=1, rng=4)[0] == order
 
 
-@pytest.mark.parametrize("learner", [LEARNER, GainDiscountLearner(C=1.0, conflicts="keep", shape="monotone")])
-def test_the_same_answers_give_the_same_questions(learner):
+def test_the_same_answers_give_the_same_questions():
     pool = random_pairs(1, 30)
     answers = np.random.default_rng(0).integers(-1, 2, size=30)
-    asked, _ = run(pool, answers, learner=learner, n_start=4, rng=9)
-    again, _ = run(pool, answers, learner=learner, n_start=4, rng=9)
-    assert again == asked
+    asked, _ = run(pool, answers, n_start=4, rng=9)
     for stop in (0, 3, 11, 29):
-        replayed = SimpleMargin(pool, learner, n_start=4, rng=9, skip_decided=False)
+        replayed = SimpleMargin(pool, LEARNER, n_start=4, rng=9, skip_decided=False)
         for row in asked[:stop]:
             replayed.tell(row, answers[row])
         assert replayed.ask() == asked[stop]
@@ -174,13 +171,6 @@ def test_what_is_learned_is_the_learner_s_and_warns_of_nothing():
     assert not hasattr(learner, "weights_")
     assert fitted.cautions_
     assert fitted.decision_function(pool)[2] < 0
-
-
-def test_wrong_learners_are_named_when_they_are_to_choose():
-    chooser = SimpleMargin(random_pairs(1, 6), GainDiscountLearner(C=-1.0), n_start=1, rng=0)
-    chooser.tell(chooser.ask(), 1)
-    with pytest.raises(InputError, match=r"C must be positive and finite, or 'cv', got -1\.0"):
-        chooser.ask()
 
 
 @pytest.mark.statistical

@@ -72,10 +72,9 @@ def test_the_loss_is_that_of_plain_loops_and_its_slopes_are_differences(falls):
         np.testing.assert_allclose(-likelihood.slopes(at).sum(axis=0), likelihood.loss(at)[1], atol=1e-9)
 
 
-@pytest.mark.parametrize("turned", [0.0, 0.2])
-def test_the_ends_are_those_of_a_grid_of_measures(turned):
+def test_the_ends_are_those_of_a_grid_of_measures():
     """Two ranks, three grades: every measure on a grid of c_2 and g(1), at the best s and ε of further grids."""
-    data = answers(1, 40, 2, 3, turned)
+    data = answers(1, 40, 2, 3, 0.2)
     likelihood, room = Likelihood.of(data, falls=True), 2.5
     best = likelihood.best()
     least = likelihood.loss(best)[0]
@@ -122,37 +121,37 @@ def test_where_preferences_contradict_none_agrees():
 
 
 def test_of_three_grades_what_agrees_is_what_a_grid_finds():
-    """Every measure of two ranks on a grid of 1/200, counted in whole numbers."""
+    """Every measure of two ranks on a grid of 1/100, counted in whole numbers."""
     data = answers(2, 12, 2, 3)
     likelihood = Likelihood.of(data, falls=True)
     best = one_agreeing(likelihood, likelihood.best())
-    steps = np.arange(201)
+    steps = np.arange(101)
     held = []
     for c, g in itertools.product(steps, steps):
-        gains = np.array([0, g, 200])
-        leads = 200 * (gains[data.preferred[:, 0]] - gains[data.other[:, 0]]) + c * (
+        gains = np.array([0, g, 100])
+        leads = 100 * (gains[data.preferred[:, 0]] - gains[data.other[:, 0]]) + c * (
             gains[data.preferred[:, 1]] - gains[data.other[:, 1]]
         )
         if leads.min() >= 0:
-            held.append((c / 200, g / 200))
+            held.append((c / 100, g / 100))
     for place, column in ((1, 0), (2, 1)):
         row = likelihood.readings[place]
         ends = [row @ farthest_agreeing(likelihood, sign * row, best) for sign in (1, -1)]
-        np.testing.assert_allclose(ends, [np.min(held, axis=0)[column], np.max(held, axis=0)[column]], atol=0.006)
+        np.testing.assert_allclose(ends, [np.min(held, axis=0)[column], np.max(held, axis=0)[column]], atol=0.011)
 
 
 def test_noise_free_pairs_of_few_kinds_hold_the_truth_where_resamples_do_not():
-    """Lists of five of two grades, 400 pairs, four seeds: no chance is left in what they decide of the discounts."""
+    """Lists of five of two grades, 400 pairs, two seeds: no chance is left in what they decide of the discounts."""
     truth = log_discounts(5) / log_discounts(5)[0]
     missed = 0
-    for seed in range(4):
+    for seed in range(2):
         data = answers(seed, 400, 5, 2)
         learner = fitted_on(data)
         low, high = gain_intervals(learner, data).discounts
         assert np.all((low <= truth) & (truth <= high))
         low, high = bootstrap_gains(learner, data, 20, rng=0).interval("discounts")
         missed += not np.all((low <= truth + 1e-9) & (truth - 1e-9 <= high))
-    assert missed >= 2
+    assert missed >= 1
 
 
 def test_a_constant_that_no_pair_can_tell_is_left_open():
@@ -208,7 +207,7 @@ def test_they_grow_with_the_level_and_shrink_with_more_pairs():
     assert widths == sorted(widths)
     assert widths[0] < 0.7 * widths[2]
     by_size = [
-        np.mean([np.diff(found_for(answers(seed, n, 4, 3, 0.1)).discounts, axis=0).sum() for seed in range(4)])
+        np.mean([np.diff(found_for(answers(seed, n, 4, 3, 0.1)).discounts, axis=0).sum() for seed in range(2)])
         for n in (50, 200)
     ]
     assert by_size[0] > 1.3 * by_size[1]

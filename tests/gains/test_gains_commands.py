@@ -99,14 +99,6 @@ def test_where_there_is_no_interval_the_stability_band_is_named_as_one(call, fol
     assert "low" not in shown.rows[0]
 
 
-def test_bands_of_files_from_before_there_were_intervals_are_of_resamples(call, folder):
-    ends = {"confidence": 0.9, "gains": [[0, 0.1, 0.3, 1], [0, 0.3, 0.5, 1]], "discounts": [[1, 0.4], [1, 0.6]]}
-    (folder / "own.json").write_text(json.dumps(json.loads(OWN) | {"intervals": ends}))
-    shown = call("gains", "show", "own.json", "-o", "jsonl")
-    assert [row["resampled_high"] for row in shown.rows[4:]] == [1, 0.6]
-    assert "stability band, 90% of the resamples: not a confidence interval" in shown.err
-
-
 def test_a_file_by_hand_is_a_measure(call, folder):
     (folder / "own.json").write_text(OWN)
     measure = asked_measure(" @own.json ")

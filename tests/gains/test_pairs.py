@@ -51,14 +51,6 @@ def test_differences_are_those_of_the_vectors(data):
     np.testing.assert_array_equal(found.toarray(), difference_rows(data))
 
 
-@given(small_data())
-@settings(deadline=None)
-def test_a_distance_is_half_the_entries_of_a_difference(data):
-    np.testing.assert_array_equal(data.distances("grades"), np.abs(difference_rows(data)).sum(axis=1) / 2)
-    with pytest.raises(InputError, match="the distance of documents is not known: these preferences hold grades alone"):
-        data.distances("documents")
-
-
 # The door
 
 
@@ -113,19 +105,6 @@ def test_lists_of_other_kinds_that_are_none_are_named(lists, text):
             PreferenceData(*sides, places=places)
 
 
-@pytest.mark.parametrize(
-    ("lists", "text"),
-    [
-        (np.array([0, 1]), r"pair 1: preferred is 0, expected a list of grades, one for each rank"),
-        (np.empty((2, 0), int), r"pair 1: preferred is an empty list, expected a grade for each rank"),
-        (np.zeros((2, 2, 1), int), r"pair 1: preferred holds array\(\[0\]\) at rank 1, expected a whole grade"),
-    ],
-)
-def test_arrays_of_another_shape_are_named(lists, text):
-    with pytest.raises(InputError, match=f"^{text}"):
-        PreferenceData(lists, [[0, 1], [0, 1]])
-
-
 # Parts of data
 
 
@@ -177,22 +156,6 @@ def test_queries_group_pairs_where_there_are_two():
 def test_the_census_counts_as_plain_loops_do(data):
     summary = summarize_pairs(data)
     assert {name: getattr(summary, name) for name in summary.__slots__} == count_pairs(data)
-
-
-def test_a_census_by_hand():
-    data = PreferenceData(
-        [[1, 0], [0, 1], [1, 0], [1, 0], [1, 1], [1, 1], [1, 0], [0, 1]],
-        [[0, 1], [1, 0], [0, 1], [0, 1], [1, 1], [0, 1], [0, 1], [1, 0]],
-        ties=[0, 0, 0, 0, 0, 0, 1, 1],
-        queries=["q", "q", "q", "r", "q", "q", "q", "q"],
-    )
-    summary = summarize_pairs(data)
-    assert (summary.pairs, summary.ties) == (6, 2)
-    assert summary.duplicates == 2  # the third pair, and the second tie, in which the order says nothing
-    assert summary.contradictory == 1
-    assert summary.indistinguishable == 1
-    assert summary.decided == 4
-    assert summary.unexplainable == 1
 
 
 def test_both_ways_names_the_first_of_each():
@@ -260,12 +223,6 @@ def test_pairs_of_runs_are_their_first_grades(seed):
     assert (data.n_unjudged, data.n_missing) == tuple(gaps.sum(axis=0))
     assert data.subset([3, 5]).n_missing == gaps[[3, 5], 1].sum()
     assert data.max_grade == max(1, grades.max())
-
-
-def test_the_scale_of_runs_may_be_given():
-    pool, grades, _, rankings = runs_of(0)
-    data = PreferenceData.from_rankings(pool, grades, rankings, [("q0", "A", "B")], 2, max_grade=6)
-    assert data.n_levels == 7
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_bounds_wrongly_taken_for_plain_are_opened(few_open):
         assert_optimal(weights, mixed, shape, 1.0)
 
 
-@pytest.mark.parametrize("C", [10.0, 1000.0, 1e5])
+@pytest.mark.parametrize("C", [10.0, 1e5])
 def test_thousands_of_noisy_pairs_are_solved(C):
     """Written in the weights themselves, the solver stalls on these."""
     weights = true_weights(2.0 ** np.arange(5) - 1, 10)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import polars as pl
 import pytest
 from spreadsheet_files import write_table
@@ -313,12 +312,3 @@ def test_a_run_given_twice_is_ambiguous_by_any_name(source, tmp_path):
         load_preferences(path, source=again)
     by_path = lines(tmp_path / "p.csv", "query,preferred,other", "q1,./one.run,two")
     assert load_preferences(by_path, source=again).preferred.tolist() == [[3, 0, 1]]
-
-
-def test_what_is_written_and_read_is_learned_from(tmp_path):
-    """The same lists from a file and from memory."""
-    random = np.random.default_rng(0)
-    lists = random.integers(0, 3, size=(2, 50, 4))
-    rows = [{"preferred": a, "other": b} for a, b in zip(*lists.tolist(), strict=True)]
-    data = load_preferences(jsonl(tmp_path / "a.jsonl", rows))
-    np.testing.assert_array_equal([data.preferred, data.other], lists)

@@ -20,7 +20,7 @@ from watch_cases import (
 )
 
 from activeeval.campaigns.state import answered, state_of
-from activeeval.campaigns.store import open_store, watches
+from activeeval.campaigns.store import watches
 from activeeval.core.answers import FINE, OPEN, WORSE, verdict_of
 from activeeval.core.campaign.reading import judged_queries
 from activeeval.core.errors import InputError
@@ -259,28 +259,6 @@ def test_a_watch_that_is_not_there_and_nights_that_are_not():
     watch.draw(2)
     assert "has no night of 2026-11-09" in complaint(InputError, lambda: watch.all_say("2026-11-09"))
     assert "the earlier night comes first" in complaint(InputError, lambda: watch.all_say(DATES[1], DATES[0]))
-
-
-CANNOT_BE = [
-    ({"measures": ()}, "needs a measure"),
-    ({"measures": ("DCG@5", "DCG@5")}, "named twice"),
-    ({"budget": 0.0}, "positive number"),
-    ({"budget": float("nan")}, "positive number"),
-    ({"false_alarms": 0.0}, "above 0 and at most 25"),
-    ({"false_alarms": 26.0}, "above 0 and at most 25"),
-    ({"budget_on_suspicion": -1.0}, "`budget_on_suspicion` must be a number from 0 on, got -1"),
-    ({"scope": "queries"}, "scope must be one of pool, population, got 'queries'"),
-    ({"margin": -0.1}, "from 0 on"),
-    ({"reference": "nowhere.run"}, "nowhere.run"),
-    ({"measures": ("nonsense",)}, "nonsense"),
-]
-
-
-def test_a_watch_that_cannot_be_is_refused():
-    with open_store("sqlite://", create=True) as store:
-        for changed, says in CANNOT_BE:
-            assert says in complaint(InputError, lambda: set_up(store, NAME, settings(**changed)))  # noqa: B023
-            assert store.watches.names() == []
 
 
 def test_a_scripted_judge_who_lacks_a_grade_is_refused_and_nothing_is_stored():

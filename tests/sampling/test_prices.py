@@ -53,21 +53,6 @@ def test_money_buys_back_what_it_paid_for(each):
     assert [price.judgments_for(price.money(n)) for n in (1, 3, 200, 12_345)] == [1, 3, 200, 12_345]
 
 
-@pytest.mark.parametrize(
-    ("made", "problem"),
-    [
-        (lambda: Price(per_judgment=0.0), "each of a price must be a positive number, got 0"),
-        (lambda: Price(seconds=float("inf")), "seconds of a price must be a positive number, got inf"),
-        (lambda: Price(per_judgment=1.0, hourly_rate=2.0), "give the price of a judgment (each) or of an hour, not"),
-        (lambda: Price(seconds=9.0).judgments_for(10), "an amount of money needs the price of a judgment"),
-        (lambda: Price(per_judgment=2.0).judgments_for(1), "1 EUR pay for no judgment, one costs 2"),
-    ],
-)
-def test_what_a_price_cannot_be(made, problem):
-    with pytest.raises(InputError, match=re.escape(problem)):
-        made()
-
-
 def test_a_plan_is_told_in_money_and_hours(call):
     asked = ("plan", *RUNS, "--method", "items", "-o", "jsonl")
     paid = json_rows(call(*asked, "--price", "seconds=90,hour=24", "--budget", "60EUR").out)

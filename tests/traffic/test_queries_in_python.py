@@ -72,21 +72,6 @@ def test_repetitions_are_of_the_pool(month):
         ae.replicate(design, grades, [60], 5, scope="population")
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"inclusion_probs": [0.0, 0.5]}, "inclusion_probs must lie in"),
-        ({"inclusion_probs": [np.nan, 0.5]}, "inclusion_probs must lie in"),
-        ({"inclusion_probs": [0.5]}, "inclusion_probs must have shape"),
-        ({"strata": [0, 2]}, "strata must lie below 1, got 0 to 2"),
-    ],
-)
-def test_a_draw_is_checked(change, expected):
-    fields = {"inclusion_probs": [0.5, 1.0], "strata": [0, 0], "sizes": [2]} | change
-    with pytest.raises(ae.InputError, match=expected):
-        QueryDraw(**fields, log=QueryLog(name="log", digest="", n_events=2.0, n_queries=2))
-
-
 def test_a_part_of_a_pool_has_its_part_of_the_draw():
     log = QueryLog(name="log", digest="", n_events=2.0, n_queries=2)
     draw = QueryDraw(inclusion_probs=[0.5, 1.0], strata=[0, 1], sizes=[1, 1], log=log)

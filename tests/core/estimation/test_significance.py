@@ -143,27 +143,6 @@ def test_holm_is_statsmodels():
             np.testing.assert_allclose(holm(p_values), expected, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("call", "problem"),
-    [
-        (lambda: compare_scores([1.0, 2.0], [1.0]), "first holds 2 scores, second 1"),
-        (lambda: compare_scores([1.0, 2.0], [1.0, np.nan]), "second must be finite, got nan at position 1"),
-        (lambda: compare_scores([1.0], [1.0], n_permutations=0), "n_permutations"),
-        (lambda: mean_interval([]), "scores is empty"),
-        (lambda: mean_interval([[1.0]]), "one-dimensional"),
-        (lambda: mean_interval(["a"]), "must be numbers"),
-        (lambda: mean_interval([1.0], 0.0), "confidence"),
-        (lambda: mean_interval([1.0, 2.0], 1.0), "confidence"),
-        (lambda: mean_interval([1.0, 2.0], 95), "confidence"),
-        (lambda: holm([0.5, 1.5]), "must lie in"),
-        (lambda: holm([]), "is empty"),
-    ],
-)
-def test_wrong_input_is_named(call, problem):
-    with pytest.raises(InputError, match=problem):
-        call()
-
-
 def test_p_values_are_corrected_as_asked():
     plain = [0.01, 0.4, 0.03]
     assert corrected(plain, "none").tolist() == plain

@@ -136,7 +136,7 @@ def test_bad_rows_are_named(row, problem):
             call([[0.5, 0.5], row])
 
 
-PAIR, FOUR = [[0.5, 0.5], [0.25, 0.75]], np.full((2, 4), 0.25)
+PAIR = [[0.5, 0.5], [0.25, 0.75]]
 
 
 def tuned_on(groups, candidates=({"alpha": 1.0},), **options):
@@ -147,16 +147,6 @@ def tuned_on(groups, candidates=({"alpha": 1.0},), **options):
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda: GivenProbabilities().fit(PAIR, [0, -1]), "left out"),
-        (lambda: GivenProbabilities().fit(PAIR, [0, 2]), "above the largest grade 1"),
-        (lambda: GivenProbabilities().fit(PAIR, [0]), "each of the 2 rows"),
-        (lambda: GivenProbabilities().fit([[1.0]]), "X has one column"),
-        (lambda: GivenProbabilities(prior_precision=0).fit(PAIR), "prior_precision"),
-        (lambda: GivenProbabilities(max_grade=2).fit(FOUR), "X has 4 columns, max_grade allows 3"),
-        (lambda: UniformGradeModel().fit([[0], [0]]), "number of grades is unknown"),
-        (lambda: UniformGradeModel().fit([[0], [0]], [0, 0]), "number of grades is unknown"),
-        (lambda: UniformGradeModel(2).fit([[0], [0]], [0, 3]), "above the largest grade 2"),
-        (lambda: MixtureGradeModel([]).fit(PAIR, [0, 1]), "at least one model"),
         (lambda: MixtureGradeModel([UniformGradeModel(5)], max_grade=2).predict_proba(PAIR), "max_grade allows 3"),
         (lambda: MixtureGradeModel([UniformGradeModel(2)] * 2, [1]).fit(PAIR, [0, 1]), "weights must"),
         (lambda: MixtureGradeModel([UniformGradeModel(2)] * 2, [1, -1]).fit(PAIR, [0, 1]), "weights must"),

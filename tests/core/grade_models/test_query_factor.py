@@ -196,32 +196,6 @@ def test_a_useless_model_and_certain_rows_are_survived():
     assert against.log_likelihood > against.log_likelihood_without
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"grades": [0, 1, -1, 1]}, r"grade -1 at row 2.*left out"),
-        ({"grades": [0, 1, 2, 1]}, "grade 2 at row 2, above the largest grade 1"),
-        ({"grades": [1, 1, 1, 1]}, "only grade 1 occurs"),
-        ({"grades": [0, 1]}, "each of the 4 rows"),
-        ({"queries": [1, 1, 1, 1]}, "belong to 1 queries, a query factor needs at least two"),
-        ({"queries": [1, 1, 2]}, "query of each of the 4 rows"),
-        ({"probs": [[0.5, 0.6]] * 4}, "sum to 1, but in row 0"),
-        ({"probs": [[1.0]] * 4}, "one column"),
-    ],
-)
-def test_bad_input_is_named(change, text):
-    good = {"probs": [[0.5, 0.5]] * 4, "grades": [0, 1, 0, 1], "queries": [1, 1, 2, 2]}
-    QueryFactor.fit(**good)
-    with pytest.raises(InputError, match=text):
-        QueryFactor.fit(**good | change)
-
-
-@pytest.mark.parametrize("params", [{"sigma": -0.1}, {"sigma": 3.5}, {"slope": 0.0}, {"shift": math.nan}])
-def test_parameters_have_bounds(params):
-    with pytest.raises(InputError, match=f"{next(iter(params))} of a query factor must lie between"):
-        QueryFactor(**params)
-
-
 class Witness(GradeModel):
     """Refuses to predict a row whose first feature, the query, it was trained on."""
 

@@ -218,39 +218,3 @@ def test_what_is_not_defined_is_none():
     assert krippendorff_alpha([[1, math.nan], [math.nan, 2]]) is None
     assert cohen_kappa([1, 1], [1, 1]) is None
     assert chi_squared(3, 3, 4, 4) is None
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: grade_agreement(CodedGrades.of([("a", "q", "d", 1)])), "there is only one judge, 'a': .*"),
-        (lambda: preference_agreement(Relations.of([])), "there is no judge: agreement needs at least two"),
-        (
-            lambda: grade_agreement(CodedGrades.of([("a", "q", "d", 1), ("b", "q", "e", 1)])),
-            "no two judges graded the same item, so there is nothing to compare",
-        ),
-        (
-            lambda: preference_agreement(Relations.of([("a", "q", "d", "e", False), ("b", "p", "d", "e", False)])),
-            "no two judges have a pair of items in common, so there is nothing to compare",
-        ),
-        (
-            lambda: CodedGrades.of([("a", "q", "d", 1), ("a", "q", "d", 2)]),
-            "document 'd' of query 'q' has two grades of judge 'a', 1 and 2",
-        ),
-        (
-            lambda: Relations.of([("a", "q", "d", "e", False), ("a", "q", "e", "d", False)]),
-            "judge 'a' gives two different answers for documents 'e' and 'd' of query 'q'",
-        ),
-        (
-            lambda: cohen_kappa([1], [1, 2]),
-            r"two judges must have a grade each of the same items, got \(1,\) and \(2,\)",
-        ),
-        (lambda: cohen_kappa([1], [1], "cubic"), "unknown weights 'cubic'; known: none, linear, quadratic"),
-        (lambda: krippendorff_alpha([1, 2]), "grades must be finite or NaN, .*"),
-        (lambda: krippendorff_alpha([[1], [2]], "circular"), "unknown metric 'circular'; known: nominal, .*"),
-        (lambda: chi_squared(3, 2, 1, 2), "the number of pairs that agree must lie from 0 to 2, got 3"),
-    ],
-)
-def test_what_cannot_be_compared_is_one_line(call, message):
-    with pytest.raises(InputError, match=f"^{message}$"):
-        call()

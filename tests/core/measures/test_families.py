@@ -218,53 +218,6 @@ def test_a_grade_above_the_scale_is_an_error(measure):
         measure.score(pool, [4, 0, 5, 6], ranking)
 
 
-@pytest.mark.parametrize(
-    ("grades", "message"),
-    [
-        ([1], r"grades must have shape \(2,\), got \(1,\)"),
-        ([0.5, 1], "grades must be whole numbers, got 0.5 at item position 0"),
-        ([1, np.nan], "grades must be whole numbers, got nan at item position 1"),
-        ([1, np.inf], "grades must be whole numbers, got inf at item position 1"),
-        (["a", "b"], "grades must be numbers"),
-    ],
-)
-@pytest.mark.parametrize("measure", [DCG(), AP(), NDCG()])
-def test_grades_that_are_none_are_refused(measure, grades, message):
-    pool = pool_of([2])
-    with pytest.raises(InputError, match=message):
-        measure.score(pool, grades, rankings_of(pool, [[0, 1]]))
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: DCG(cutoff=0), "a cutoff must be a positive whole number, got 0"),
-        (lambda: DCG(cutoff=2.5), "a cutoff must be a positive whole number, got 2.5"),
-        (lambda: AP(cutoff=-1), "a cutoff must be a positive whole number, got -1"),
-        (lambda: Judged(True), "a cutoff must be a positive whole number, got True"),
-        (lambda: Precision(None), "P needs a cutoff, as P@10"),
-        (lambda: DCG("log"), "gains must be 'linear', 'exp' or a number for each grade, got 'log'"),
-        (lambda: DCG([1]), r"gains must hold a value for each of two grades or more, got shape \(1,\)"),
-        (lambda: Additive([0, np.nan]), "gains must be finite, got nan for grade 1"),
-        (lambda: Cascade([0, 1.5]), "stop_probs must be between 0 and 1, got 1.5 for grade 1"),
-        (lambda: Cascade([-0.1, 0.5]), "stop_probs must be between 0 and 1, got -0.1 for grade 0"),
-        (lambda: Additive(None, [1, np.inf]), "discounts must be finite, got inf at rank 2"),
-        (lambda: Additive(None, []), r"discounts must hold a number for each rank, got shape \(0,\)"),
-        (lambda: ERR(0), "max_grade must be a positive whole number, got 0"),
-        (lambda: ERR(1.5), "max_grade must be a positive whole number, got 1.5"),
-        (lambda: RBP(1.0), "p must lie strictly between 0 and 1, got 1.0"),
-        (lambda: RR(-1), "rel must be a whole number from 0, got -1"),
-        (
-            lambda: Target(Judged(5), Rankings.empty(pool_of([1]))),
-            "Judged@5 can be scored but not sampled for: it has no moments under a grade model; choose DCG, ERR",
-        ),
-    ],
-)
-def test_a_measure_that_makes_no_sense_is_refused(make, message):
-    with pytest.raises(InputError, match=message):
-        make()
-
-
 def test_a_discount_function_must_give_a_number_for_every_rank():
     pool = pool_of([2])
     ranking = rankings_of(pool, [[0, 1]])

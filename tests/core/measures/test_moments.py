@@ -337,30 +337,6 @@ def test_every_query_may_weigh_its_nodes_on_its_own(measure):
 
 # The door
 
-HALF = [[0.5, 0.5]] * 2
-
-
-@pytest.mark.parametrize(
-    ("probs", "weights", "message"),
-    [
-        ([[0.5, 0.5]], None, r"grade_probs must have shape \(2, n_grades\), got \(1, 2\)"),
-        ([[0.5, 0.6], [0.5, 0.5]], None, r"of item '1' of query 'q0' must be ≥ 0 and sum to 1, got \[0.5, 0.6\]"),
-        ([[1.0, 0.0], [1.5, -0.5]], None, r"of item '2' of query 'q0' must be ≥ 0 and sum to 1, got \[1.5, -0.5\]"),
-        ([[0.5, 0.5], [0.5, np.nan]], None, r"grade_probs of item '2' of query 'q0' must be"),
-        ([[0.5, 0.5], [np.inf, 0.5]], None, r"grade_probs of item '2' of query 'q0' must be"),
-        ([[1.0], [1.0]], None, r"grade_probs must have at least 2 columns, .*DCG\(dcg='exp-log2'\), got 1"),
-        ([HALF, HALF], [0.5, 0.6], r"node_weights must be 2 numbers ≥ 0 that sum to 1, got \[0.5, 0.6\]"),
-        ([HALF, HALF], [1.5, -0.5], r"node_weights must be 2 numbers ≥ 0"),
-        ([HALF, HALF], [1.0], r"node_weights must be 2 numbers"),
-        ([HALF, HALF], None, r"grade_probs must have shape \(2, n_grades\), got \(2, 2, 2\)"),
-        (HALF, [1.0], r"grade_probs must have shape \(n_nodes, 2, n_grades\), got \(2, 2\)"),
-    ],
-)
-def test_grade_probs_that_are_no_distribution_are_refused(probs, weights, message):
-    pool = pool_of([2])
-    with pytest.raises(InputError, match=message):
-        DCG().moments(pool, probs, rankings_of(pool, [[0, 1]]), node_weights=weights)
-
 
 @pytest.mark.parametrize("n_grades", [3, 6])
 def test_grade_probs_must_have_one_column_for_each_grade_of_the_measure(n_grades):

@@ -81,21 +81,6 @@ def test_it_is_written_and_read():
     assert measure.max_grade == 2
 
 
-@pytest.mark.parametrize(
-    ("gains", "text"),
-    [
-        ([0, 1, 3], r"gains must be a row of gains for each rank, as .*, got an array of shape \(3,\)"),
-        ([[0, 1], [0]], "gains must be a row of gains for each rank"),
-        ([[0], [1]], r"got an array of shape \(2, 1\)"),
-        ([[0, 1], [0, np.nan]], "gains must be finite, got nan at rank 2, grade 1"),
-        ("0,1", "gains must be a row of gains for each rank"),
-    ],
-)
-def test_what_are_no_gains_by_rank_is_said(gains, text):
-    with pytest.raises(InputError, match=text):
-        RankGains(gains)
-
-
 def test_grades_and_columns_must_fit():
     pool, ranking, _, grades, _ = made()
     with pytest.raises(InputError, match="is above the measure's largest, 2"):

@@ -106,16 +106,3 @@ def test_grades_of_documents_alone_are_refused(text):
         measure.score(pool, [1], Rankings.from_scores(pool, [1.0]))
     with pytest.raises(InputError, match="can be scored but not sampled for"):
         check_sampled(measure)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("alpha_nDCG", "alpha_nDCG needs a cutoff, as alpha_nDCG@10"),
-        ("alpha_nDCG(alpha=1.5)@10", r"alpha must lie in \[0, 1\], got 1.5"),
-        ("ERR_IA(alpha=0.5)@10", "unknown parameter 'alpha'; known: rel"),
-    ],
-)
-def test_a_measure_that_makes_no_sense_is_refused(text, message):
-    with pytest.raises(InputError, match=message):
-        parse_measure(text)

@@ -175,11 +175,3 @@ def test_a_part_of_a_query_has_no_top_k():
 def test_measure_strings(text, canonical):
     assert str(parse_measure(text)) == canonical
     assert parse_measure(canonical) == parse_measure(text)
-
-
-@pytest.mark.parametrize("k", [0, -1, 2.5, 101, "3", None])
-def test_k_is_a_whole_number(k):
-    with pytest.raises(InputError, match="k must be"):
-        kNDCG(k)
-    with pytest.raises(InputError, match="k must be"):
-        top_k_grades(naive.pool_of([2]), [1.0, 2.0], k)

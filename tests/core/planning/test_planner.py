@@ -179,23 +179,6 @@ def test_a_goal_that_the_queries_themselves_do_not_allow():
     assert goal.queries_needed(forecast) == pytest.approx(4 * 150, rel=0.02)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({}, "half-width to reach or a difference"),
-        ({"half_width": 1.0, "difference": 1.0}, "one of the two"),
-        ({"half_width": 0.0}, "positive number, got 0.0"),
-        ({"difference": math.inf}, "positive number, got inf"),
-        ({"difference": 1.0, "power": 1.0}, "power must lie strictly between 0 and 1, got 1.0"),
-        ({"half_width": 1.0, "scope": "world"}, "scope must be one of pool, population, got 'world'"),
-        ({"difference": 1.0, "power": 0.05}, "power 0.05 is reached without judgments: expected more than .*, 0.05"),
-    ],
-)
-def test_goals_that_are_none(given, message):
-    with pytest.raises(InputError, match=message):
-        Goal(**given)
-
-
 def test_drawn_labels_have_the_models_marginals_and_the_querys_factor_in_common():
     """3,000 sets of labels of a few items: shares within four standard errors, a false alarm in 16,000 of each."""
     planner = planner_of()

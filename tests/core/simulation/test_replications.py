@@ -11,7 +11,7 @@ from each_once import each_once
 from naive import PAPER, pool_of, rankings_of
 from simulated_cases import LEVELS, MEASURES, assert_is, assert_same_runs, budgets_of, case, labelled, truth_of
 
-from activeeval import DCG, ERR, METHODS, ActiveEvalError, Campaign, InputError, Target, replicate
+from activeeval import DCG, ERR, METHODS, Campaign, InputError, Target, replicate
 from activeeval.core.design import Replacement
 from activeeval.core.design.replacement import DRAWS_PER_QUERY
 from activeeval.core.estimation import GroupSequential
@@ -354,38 +354,6 @@ def test_the_estimated_variance_is_that_of_the_estimates():
 
 
 # The door
-
-
-@pytest.mark.parametrize(
-    ("budgets", "options", "problem"),
-    [
-        *((budgets, {}, "budgets must be distinct and ascending") for budgets in ([], [5, 5], [9, 5], [[5, 9]])),
-        ([60], {"repetitions": 0}, "repetitions must be at least 1, got 0"),
-        ([1, 60], {}, "is below the cost of the most expensive query"),
-        ([0.1], {"expected": True}, "does not pay for one draw"),
-        ([60], {"interval": "group-sequential"}, "draws with replacement support only t intervals of the pool"),
-        ([60], {"scope": "population"}, "draws with replacement support only t intervals of the pool"),
-    ],
-)
-def test_wrong_runs_of_draws_are_refused(budgets, options, problem):
-    designs, labels = labelled()
-    with pytest.raises(ActiveEvalError, match=problem):
-        replicate(designs["passive"], labels, budgets, **{"repetitions": 10} | options)
-
-
-@pytest.mark.parametrize(
-    ("budgets", "options", "problem"),
-    [
-        ([60], {"expected": True}, "'random' has a hard budget: an expected one is for draws with replacement"),
-        ([1, 60], {}, "is below the cost of the most expensive unit"),
-        ([60], {"scope": "world"}, "scope must be one of pool, population, got 'world'"),
-        ([60], {"interval": "betting"}, "unknown interval 'betting'"),
-    ],
-)
-def test_wrong_runs_of_levels_are_refused(budgets, options, problem):
-    designs, labels = labelled()
-    with pytest.raises(ActiveEvalError, match=problem):
-        replicate(METHODS["random"].design(designs["passive"].target), labels, budgets, 10, **options)
 
 
 def test_what_does_not_belong_to_a_run_is_refused():
