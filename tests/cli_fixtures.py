@@ -110,7 +110,7 @@ def forests(monkeypatch, grown_once):
 @pytest.fixture
 def grown_anew(forests, monkeypatch):
     """Grow every forest, for a test that asks whether one seed gives one answer."""
-    monkeypatch.setattr(Forests, "_grow", GrownOnce.grow)
+    monkeypatch.setattr(Forests, "_grow", lambda *given: GrownOnce()(*given))
 
 
 @pytest.fixture

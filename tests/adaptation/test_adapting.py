@@ -271,14 +271,6 @@ def test_a_hinge_that_has_not_converged_is_one_note(folder, call, recwarn):
     assert not recwarn.list
 
 
-def test_small_lambdas_are_told_apart(folder, call):
-    small = ("--trees", 10, "--regularization", 1e-5, "--regularization", 2e-5)
-    told = call("adapt", "judged.txt", "pairs.jsonl", *small, "--out", "t.ranker")
-    assert [line.split()[0] for line in told.out.splitlines()[-2:]] == ["1e-05", "2e-05"]
-    twice = call("adapt", "judged.txt", "pairs.jsonl", *small, "--regularization", 1e-5, "--out", "u.ranker")
-    assert "lambdas holds 1e-05 twice" in twice.err
-
-
 def test_a_base_can_be_ranked_against_what_it_became(folder, call):
     call("adapt", "judged.txt", "pairs.jsonl", *SMALL, "--out", "t.ranker")
     for option, name in (((), "tuned.txt"), (("--base",), "base.txt")):

@@ -86,15 +86,6 @@ def test_what_one_of_two_cannot_judge_is_the_grade_of_the_other(store):
     assert (state.progress.waiting, set(grades_of(state).values())) == (0, {2})
 
 
-def test_a_grade_that_is_taken_back_waits_again(store):
-    judge_all(store, "ann", grade(0))
-    judge_all(store, "bob", grade(1))
-    n = state_of(store, "w").state.n_differing
-    seq = next(event.seq for event in store.events("w") if event.judge == "bob" and event.kind == "judged")
-    store.retract("w", seq, "bob")
-    assert state_of(store, "w").state.n_differing == n - 1
-
-
 @pytest.mark.parametrize(
     ("policy", "n_judges", "adjudicate", "measures", "expected"),
     [

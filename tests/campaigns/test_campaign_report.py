@@ -18,7 +18,6 @@ from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import JudgeAnswer
-from activeeval.core.campaign.joint_estimates import planned_weights
 from activeeval.core.errors import InputError
 from activeeval.core.results import Interval
 from activeeval.inputs.budgets import Budget
@@ -36,7 +35,6 @@ KEYS = [
     ("options", "judges"),
     [
         ({"method": "passive", "budget": 20.0}, ("ann",)),
-        ({"method": "depth", "judges_per_item": 2}, ("ann", "bob", "cyd")),
         ({"method": "random", "judges_per_item": 2, "policy": "mean-gain"}, ("ann", "bob")),
     ],
 )
@@ -57,9 +55,9 @@ def test_everything_is_plain_and_every_form_is_written(options, judges):
 
 def test_the_same_log_gives_the_same_bytes_whenever_it_is_asked():
     case = finished(method="items", judges_per_item=2, says=None)
-    before = [campaign_text(report_of(case), suffix) for suffix in (".html", ".md", ".json")]
+    before = [campaign_text(report_of(case), suffix) for suffix in (".html", ".json")]
     case.clock.now += 10**15
-    assert [campaign_text(report_of(case), suffix) for suffix in (".html", ".md", ".json")] == before
+    assert [campaign_text(report_of(case), suffix) for suffix in (".html", ".json")] == before
 
 
 def test_a_report_as_of_an_event_is_the_one_that_was_written_then():
@@ -192,15 +190,6 @@ def test_shares_of_draws_with_replacement_are_those_of_a_plain_loop():
     assert rows.keys() == {q for q in squares if squares[q] > 0}
     for q, row in rows.items():
         assert (row.share, row.shift, row.items) == pytest.approx((squares[q] / total, shifts[q], 4))
-
-
-def test_shares_by_items_add_up_and_rounds_share_by_their_planned_weights():
-    case = finished()
-    found = report_of(case)
-    assert sum(row.share for row in found.queries[0].queries) == pytest.approx(1)
-    items = Counter(event.query_id for event in case.store.events("week") if event.kind == "judged")
-    assert all(row.items == items[row.query_id] for row in found.queries[0].queries)
-    assert planned_weights(case.sample.campaign.design, [24.0]).tolist() == [1.0]
 
 
 # Cost

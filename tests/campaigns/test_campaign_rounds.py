@@ -118,23 +118,6 @@ def test_the_sheet_of_an_earlier_round_is_about_that_round(campaign, oracle):
     assert campaign("status", "-o", "jsonl").rows[0]["waiting"] == before["waiting"]
 
 
-def test_a_log_in_which_items_were_asked_for_twice_goes_into_another_campaign(call, campaign, oracle):
-    three_dead(campaign, oracle)
-    assert campaign(*AGAIN, "--budget", 140).code == 0
-    assert campaign("status", "-o", "jsonl").rows[0]["cannot"] == 0
-    campaign("judge", "--judge", "ann", "--oracle", oracle)
-    exported(campaign, "weights", "weights.csv")
-    rows = csv_rows("weights.csv")
-    assert [row["grade"] for row in rows if row["round"] == "1"].count("cannot") == 3
-    exported(campaign, "jsonl", "w.jsonl")
-    big = (*RUN, "--measure", "DCG@5", "--budget", "200", "--seed", 3)
-    assert call("campaign", "create", "all", *big).code == 0
-    assert call("campaign", "import", "all", "w.jsonl").code == 0
-    assert call("campaign", "status", "all", "-o", "jsonl").rows[0]["waiting"] == 0
-    values = [call("campaign", "estimate", name, "-o", "jsonl").rows[0]["value"] for name in ("w", "all")]
-    assert values[0] == pytest.approx(values[1], abs=1e-12)
-
-
 def timed(call):
     """Judge all that is left with a clock."""
     item = call("campaign", "claim", "w", "--judge", "ann").rows[0]

@@ -84,14 +84,6 @@ def test_no_two_people_get_the_same_item(store):
     assert state_of(store, "w").block == 1
 
 
-def test_without_a_name_a_sheet_is_his_who_brings_it_back(store):
-    next_of(store, "a.csv", most=5)
-    next_of(store, "b.csv", most=5)
-    assert not set(pairs("a.csv")) & set(pairs("b.csv"))
-    fill("a.csv")
-    assert take_files(store, "w", ["a.csv"], "ann")[0].stored == 5
-
-
 @pytest.mark.parametrize("judge", ["", "ann"])
 def test_a_sheet_that_is_written_over_lends_what_it_had(store, judge):
     names = (judge,) if judge else ()

@@ -213,13 +213,6 @@ def test_the_log_of_other_documents_or_of_another_k_is_refused(logged, folder, k
     assert not (folder / "x.csv").exists()
 
 
-def test_rows_in_another_order_are_the_same_sheet(logged, folder):
-    head, *rows = (folder / "s.csv").read_text().splitlines()
-    (folder / "t.csv").write_text("\n".join([head, *reversed(rows)]) + "\n")
-    with labelling("t.csv", 3, "ann.log") as work:
-        assert work.compared == logged
-
-
 TRUTHS = {
     "query,rank,doc_id\nq99,1,d0\n": "query 'q99' is not in the sample",
     "query,rank,doc_id\n{q},1,zz\n": "document 'zz' of query '{q}' is not in the sample; did you mean",

@@ -9,12 +9,9 @@ import subprocess
 import sys
 import time
 
-import click
 import pytest
 from broken_calls import BROKEN_CALLS
 from patience import PATIENCE_S
-
-from activeeval.cli import cli
 
 
 def arguments_of(line):
@@ -118,13 +115,6 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
 def test_an_error_that_spans_lines_is_one_line(call, folder):
     (folder / "a\nb.run").mkdir()
     assert call("score", "q.qrels", "a\nb.run", "P@2").err == "activeeval: a b.run: holds no file, expected runs\n"
-
-
-@pytest.mark.parametrize("name", cli.commands)
-def test_every_command_says_what_it_does_and_what_its_options_mean(name):
-    command = cli.commands[name]
-    assert len(command.help.splitlines()[0]) > 20
-    assert not [param.name for param in command.params if isinstance(param, click.Option) and not param.help]
 
 
 def test_version(call):

@@ -12,13 +12,11 @@ from cli_files import csv_rows, write_csv
 from kit import SHARED
 from scipy.stats import kendalltau
 
-from activeeval import DCG, METHODS, Campaign, InputError, Target, audit as audit_sample, generate_pool, sample, score
-from activeeval.core.pool import Rankings
-from activeeval.formats.graders.grader_grades import Grades
+from activeeval import InputError, audit as audit_sample, sample, score
 from activeeval.graders.audit import audit_judged
 from activeeval.graders.audit_orders import orders_of
 from activeeval.graders.audit_report import audit_headline, audit_table
-from activeeval.graders.audit_values import JudgedItems, ScaledGrades, by_labels, value_rows
+from activeeval.graders.audit_values import JudgedItems, value_rows
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.prepared_case import prepare
@@ -401,9 +399,9 @@ def test_any_sample_of_grades_is_audited(folder, method):
 
 
 def test_shares_by_value_are_those_of_the_pool_in_the_mean(folder):
-    """Of 40 samples of half the places of a run, within four standard errors of the mean, once in 16,000 runs not."""
+    """Of 25 samples of half the places of a run, within four standard errors of the mean, once in 16,000 runs not."""
     case, shares = prepare(Choices(runs=("a.run",), max_grade=TOP, seed=1), use_labels=False), []
-    for seed in range(40):
+    for seed in range(25):
         own = replace(case, seed=np.random.SeedSequence(seed))
         made = draw(own, ["DCG"], (), Budget(0.5, is_share=True), method="items")
         pool = made.campaign.design.pool
@@ -438,34 +436,8 @@ def test_python_and_the_task_say_the_same(folder):
     assert "llm alone says" in str(audited)
 
 
-def test_the_interval_of_the_bias_holds_it_as_often_as_it_says():
-    """The bias of a lenient machine, of 200 samples of a generated pool; 95 % intervals hold it in 90 to 99 %.
-
-    Were the coverage .95, fewer than 180 or more than 198 of 200 came up in one run of 200 (.003 and .002).
-    """
-    random = np.random.default_rng(11)
-    made = generate_pool(150, random)
-    slopes = np.array([1, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1, 0, 0, 0, 0, 0])
-    seen = made.features @ slopes + random.normal(size=made.grades.size)
-    values = np.clip(made.grades + random.integers(0, 3, made.grades.size), 0, 4).astype(float)
-    target, ids = Target(DCG(cutoff=10), Rankings.from_scores(made.pool, seen)), made.pool.query_texts
-    grader = Grades(query_ids=ids[made.pool.item_queries], item_ids=made.pool.item_texts, values=values)
-    alone = by_labels(target, ScaledGrades.of(grader, grader.on(made.pool), 4))
-    truth = float(made.pool.query_probs @ target.values(made.grades))
-    probs = np.tile([0.5, 0.3, 0.13, 0.04, 0.03], (made.pool.n_items, 1))
-    design = METHODS["items"].design(target, probs, budget=150)
-    held = 0
-    for seed in range(200):
-        campaign = Campaign(design, rng=seed)
-        for unit in iter(campaign.ask, None):
-            campaign.tell(unit, made.grades[list(unit.items)].tolist())
-        low, high = campaign.estimate().interval(0.95)
-        held += alone - high <= alone - truth <= alone - low
-    assert 180 <= held <= 198
-
-
 def test_of_real_judges(tmp_path, monkeypatch):
-    """Of DL 2021: two runs and three, people's grades for the sheet, binary grades of a language model."""
+    """Of DL 2021: three runs, people's grades for the sheet, binary grades of a language model."""
     if not DATA.exists():
         pytest.skip(f"needs {DATA}; set ACTIVEEVAL_SHARED to the folder that holds data/")
     monkeypatch.chdir(tmp_path)
@@ -474,13 +446,12 @@ def test_of_real_judges(tmp_path, monkeypatch):
         for query, _, doc, grade in map(str.split, handle):
             people.setdefault(query, {})[doc] = int(grade)
     runs = sorted(map(str, (DATA / "runs-dl21").glob("*.run.gz")))[:3]
-    for names in (runs[:2], runs):
-        made = sample(names, measure="DCG@10", questions=("run", "difference"), budget=400, max_grade=3, seed=1)
-        audited = audit_sample(made, people, str(DATA / "binary-gpt4.dl21.qrels.gz") + ":scale=0-1:name=gpt4")
-        alone = [row for row in audited.audited.rows if row.question == "run"]
-        # a binary judge on the ends of the scale is far above people, and surely so
-        assert all(row.bias_low > 0 for row in alone)
-        assert len(audited.audited.rows) == (3 if len(names) == 2 else 6)
+    made = sample(runs, measure="DCG@10", questions=("run", "difference"), budget=400, max_grade=3, seed=1)
+    audited = audit_sample(made, people, str(DATA / "binary-gpt4.dl21.qrels.gz") + ":scale=0-1:name=gpt4")
+    alone = [row for row in audited.audited.rows if row.question == "run"]
+    # a binary judge on the ends of the scale is far above people, and surely so
+    assert all(row.bias_low > 0 for row in alone)
+    assert len(audited.audited.rows) == 6
 
 
 def test_few_grades_off_the_scale_are_slips_and_many_are_its_scale(folder):

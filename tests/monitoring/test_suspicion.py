@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from watch_cases import DATES, GRADES, NAME, Watch, run_of
+from watch_cases import DATES, GRADES, NAME, Watch, complaint, run_of
 
 from activeeval.core.answers import OPEN, WORSE
 from activeeval.core.errors import StateError
 from activeeval.monitoring.nights import draw_more
 from activeeval.monitoring.spans import change_between
 from activeeval.report.answer_sentences import sentence
-
-
-def complaint(kind, call):
-    """Return the one line that something ends with."""
-    with pytest.raises(kind) as caught:
-        call()
-    says = str(caught.value)
-    assert "\n" not in says
-    assert len(says) < 300
-    return says
-
 
 # Suspicion
 

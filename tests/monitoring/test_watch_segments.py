@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from watch_cases import NAME, QUERIES, Watch, run_of, settings, true_value, write_qrels
+from watch_cases import NAME, QUERIES, Watch, complaint, run_of, settings, true_value, write_qrels
 
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import open_store
@@ -41,13 +41,6 @@ def notes_of(drawn):
 def truth(night, name):
     """Return the true value of a segment, in plain Python."""
     return true_value({query: docs for query, docs in run_of(night).items() if query in PARTS[name]})
-
-
-def complaint(call):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def goals_of(night):
@@ -197,7 +190,7 @@ def test_half_widths_that_cannot_be_are_refused_and_nothing_is_stored(table):
 def is_not_set_up(chosen, says):
     """Check that a watch with some settings is refused with a text, and nothing stored."""
     with open_store("sqlite://", create=True) as store:
-        assert says in complaint(lambda: set_up(store, NAME, settings(**chosen)))
+        assert says in complaint(InputError, lambda: set_up(store, NAME, settings(**chosen)))
         assert store.watches.names() == []
 
 
@@ -213,5 +206,5 @@ def test_a_table_that_says_no_segment_is_refused(tmp_path, row, says):
 def test_a_segment_of_which_the_night_has_no_query_is_refused_and_nothing_is_stored(tmp_path):
     table = write_table(tmp_path / "segments.csv", PARTS | {"tablet": ["z1", "z2"]})
     watch = watched(table, segment_half_widths=(*HALVES, ("tablet", 1.0)))
-    assert "holds no query of segment tablet" in complaint(lambda: watch.draw(1))
+    assert "holds no query of segment tablet" in complaint(InputError, lambda: watch.draw(1))
     assert watch.is_stored(1) == (False, False)

@@ -11,6 +11,7 @@ from watch_cases import (
     PAIRS,
     TOP,
     Watch,
+    complaint,
     run_of,
     settings,
     true_value,
@@ -29,17 +30,6 @@ from activeeval.monitoring.night_inputs import NightInputs, last_night
 from activeeval.monitoring.nights import draw_night
 from activeeval.monitoring.settings import checked_policy, set_up
 from activeeval.monitoring.spans import change_between
-
-
-def complaint(kind, call):
-    """Return the one line that something ends with."""
-    with pytest.raises(kind) as caught:
-        call()
-    says = str(caught.value)
-    assert "\n" not in says
-    assert len(says) < 300
-    return says
-
 
 # Nights
 

@@ -215,15 +215,3 @@ def test_what_a_refused_budget_names_works(call, uneven, command, budget, named)
         assert [ask(budget, "--pool-depth", int(told[3]) + deeper).code for deeper in (0, 1)] == [0, 1]
     with pytest.raises(activeeval.BudgetError, match=r"^`budget` .*: `budget` \S+(, or `pool_depth` \d+ \(\S+\))?$"):
         activeeval.plan(["up.run", "down.run"], measure="nDCG@3", max_grade=3, budget=budget)
-
-
-def test_a_measure_without_a_cutoff_would_be_another_one_in_shorter_lists(call, uneven):
-    refused = call("--quiet", "plan", *uneven[:-1], "AP", "--budget", 20)
-    assert refused.err.endswith("(40 at most): --budget 40\n")
-
-
-def test_before_the_first_label_a_range_is_unknown_and_a_line_says_when_it_is_known(call, uneven):
-    answer = call("--quiet", "plan", *uneven[:-1], "DCG@3", "--budget", 60)
-    assert re.search(r" unknown ", answer.out)
-    assert "see the half-width after the first block, of 15 judgments" in " ".join(answer.out.split())
-    assert " to " not in answer.out.partition("budgets in judgments")[2]

@@ -64,18 +64,6 @@ def test_a_plan_is_told_in_money_and_hours(call):
     assert re.search(r"budget +CHF +half-width", read.out)
 
 
-def test_a_sample_is_told_in_money_and_hours(call):
-    draw = ("sample", *RUNS, "--budget", "40", "--seed", "1", "--out", "w.sample", "--sheet", "w.csv", "--force")
-    shared = ("--judge", "ann", "--judge", "bob", "--overlap", "10", "--price", "0.5")
-    grow = ("top-up", "w.sample", "--budget", "10", "--out", "v.sample", "--sheet", "v.csv")
-    for command, told in (
-        ((*draw, "--price", "each=0.5,seconds=90"), "40 judgments: 20 EUR, 1 hours"),
-        ((*draw, *shared), "50 gradings: 25 EUR"),
-        ((*grow, "--price", "hour=9,seconds=40"), "10 judgments: 1 EUR, 0.11 hours"),
-    ):
-        assert told in call(*command).err
-
-
 def test_a_campaign_and_a_watch_are_told_too(call):
     assert call("campaign", "create", "c", *RUNS, "--budget", "40", "--seed", "1").code == 0
     for command in (("status", "c"), ("report", "c", "--out", "c.json")):

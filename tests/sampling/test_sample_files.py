@@ -187,14 +187,6 @@ def test_a_file_that_cannot_be_read(folder, sampled):
     is_no_sample("cannot be read as a file of arrays .*")
 
 
-def test_the_sample_of_another_sheet_is_refused(call, sampled):
-    rows = sampled(name="e.csv")
-    for options in (("--seed", 4), ("--method", "active")):
-        sampled(*options)
-        refused = rf"d\.csv: the sheet is of sample '\w+', expected one of sample '{rows[0]['sample']}'"
-        one_line(call("estimate", "e.csv.sample.npz", "d.csv"), refused)
-
-
 def test_a_sample_that_is_none(folder):
     for name in ("a.run", "q.qrels", ".", "gone.npz"):
         is_no_sample("(no such file|.*directory|cannot be read).*", name)

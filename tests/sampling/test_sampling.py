@@ -27,18 +27,6 @@ SPREADSHEETS = {
 
 
 @pytest.fixture
-def drawn(call):
-    """Return a function from options to the rows of the sheet d.csv."""
-
-    def sample(*options, name="d.csv"):
-        done = call("sample", *options, *files(name))
-        assert done.code == 0, done.err
-        return csv_rows(name)
-
-    return sample
-
-
-@pytest.fixture
 def estimated(call):
     """Return a function from judged rows, as a spreadsheet saves them, to the estimate's row."""
 
@@ -157,16 +145,6 @@ def test_with_a_train_fraction_only_the_labels_of_queries_set_aside_count(call, 
 
 
 # One sample, early and for other questions
-
-
-def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call):
-    rows = judged(drawn(*RUN, "--budget", "40%"), 1)
-    write_csv("d.csv", [rows[0] | {"grade": ""}, *rows[1:]])
-    first = rf"1 wait for grades, the first is unit 1 of query '{rows[0]['query_id']}'"
-    one_line(
-        call("estimate", *both("d.csv")),
-        rf"the first block is not complete, so no estimate is possible yet: of its \d+ units {first}",
-    )
 
 
 REACH = r"{} is not covered by this sample: item 'd\d+' of query 'q\w+' could not be drawn .*"
@@ -356,11 +334,3 @@ def test_costs_are_said_only_where_they_differ(call, folder):
     for pool in ((*RUN, "--overhead", 1), (*LETOR, "--cost", "x.costs")):
         said = call("sample", *pool, "--budget", "40%", *files("e.csv"), "--force").err
         assert re.search(r"queries, cost [\d.]+ of [\d.]+; 1 is the judging of one mean item\n", said), said
-
-
-def test_a_budget_that_bounds_no_error_is_told(call):
-    said = call("sample", *RUN, "--budget", "6%", "--method", "random", *files("d.csv")).err.splitlines()
-    assert re.fullmatch(r"activeeval: budget 13\.\d+ is below what two units may take together, 16: .*", said[-3]), said
-    # the whole budget is enough, its first quarter is not
-    said = call("sample", *RUN, "--budget", "20%", "--method", "random", *files("d.csv")).err.splitlines()
-    assert re.fullmatch(r"activeeval: read at the end of the first block, budget .* is below .*", said[-3])

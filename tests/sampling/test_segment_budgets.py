@@ -81,9 +81,8 @@ def test_a_half_width_of_the_whole_counts_as_well():
     assert implied.rows[-1].is_slack
 
 
-@pytest.mark.parametrize("method", ["items", "whole"])
-def test_a_sample_is_drawn_for_it_and_read_like_any(method):
-    said, widths = [], {"mobile": 1.5, "desktop": 2.0}
+def test_a_sample_is_drawn_for_it_and_read_like_any():
+    said, widths, method = [], {"mobile": 1.5, "desktop": 2.0}, "whole"
     drawn = draw_for(CHOICES, request(method=method, half_width=widths), say=said.append)
     assert drawn.budget == budget_of(method=method, widths=widths).budget
     drawn.sample.write("s.sample", "s.csv")

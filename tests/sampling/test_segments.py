@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from core_cases import judge_all, labelled_design
+from each_once import each_once
 from naive import over_thresholds, pool_of, random_lists, random_probs, rankings_of
 from scipy import stats
 
@@ -160,8 +161,7 @@ def test_a_sample_may_be_made_for_segments_and_keeps_them():
     assert abs(found.values.mean() - truth) < 4 * found.values.std() / 20  # false alarm: 6e-5
 
 
-@pytest.mark.parametrize("method", ["items", "depth", "whole"])
-@pytest.mark.parametrize("overheads", [0.0, 2.0])
+@each_once(("method", ["items", "depth", "whole"]), ("overheads", [0.0, 2.0]))
 def test_the_half_width_at_the_planned_end_is_foreseen(method, overheads):
     """After a quarter, the median forecast lies within a third of the median width that came; at the end it is it."""
     random = np.random.default_rng(9)
@@ -169,7 +169,7 @@ def test_the_half_width_at_the_planned_end_is_foreseen(method, overheads):
     ranking, probs = Rankings.from_scores(pool, random.random(900)), random_probs(random, 900, 3)
     labels = np.array([random.choice(3, p=row) for row in probs])
     design = METHODS[method].design(Target(DCG(), ranking), probs)
-    check_forecasts(design.with_budget(0.4 * design.cost), labels, design.target, n=15, block=1)
+    check_forecasts(design.with_budget(0.4 * design.cost), labels, design.target, n=9, block=1)
 
 
 def check_forecasts(design, labels, target, n, block):
@@ -211,7 +211,7 @@ def test_the_half_width_of_a_segment_at_the_end_is_that_of_its_own_places():
     design = METHODS["whole"].design(Target(DCG(), ranking), probs)
     for within in (busy, ~busy):
         target = Target(DCG(), ranking, None, within)
-        check_forecasts(design.with_budget(0.45 * design.cost), labels, target, n=15, block=2)
+        check_forecasts(design.with_budget(0.45 * design.cost), labels, target, n=9, block=2)
 
 
 def test_a_segment_of_which_an_early_block_holds_nothing_is_read_at_the_end():

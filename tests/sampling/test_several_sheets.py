@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from cli_cases import RUN, answer, both, case_of, files, judge_file, judged, one_line
-from cli_files import csv_rows, write_csv
+from cli_cases import RUN, answer, both, case_of, files, judge_file, judged
+from cli_files import write_csv
 
 from activeeval import Campaign
 from activeeval.formats.tables.draws import Draws
@@ -15,18 +15,6 @@ from activeeval.inputs.budgets import whole_cost
 from activeeval.sampling.sheets import SheetPlan, sheet_plan
 
 COMPARED = (*RUN, "--versus-run", "b.run")
-
-
-@pytest.fixture
-def drawn(call):
-    """Return a function from options to the rows of the sheet d.csv."""
-
-    def sample(*options, name="d.csv"):
-        done = call("sample", *options, *files(name))
-        assert done.code == 0, done.err
-        return csv_rows(name)
-
-    return sample
 
 
 # Several questions, several sheets, more budget
@@ -52,30 +40,6 @@ def test_one_sample_answers_all_that_it_was_made_for(call, measures, method):
         assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
     alone = call("estimate", *both("d.csv"), "--measure", measures[1], "--question", "versus", "-o", "jsonl").rows
     assert alone == rows[5:]
-
-
-def test_a_sample_topped_up_is_the_larger_sample(call):
-    """Label by label: 60 and 30 more are 90; the new sheet holds only what is new, and nothing is asked twice."""
-    options = (*COMPARED, "--measure", "DCG@5", "--method", "depth", "--seed", 3)
-    for command in (
-        ("sample", *options, "--budget", 60, *files("d.csv")),
-        ("top-up", "d.csv.sample.npz", "--budget", 30, *files("e.csv")),
-        ("top-up", "e.csv.sample.npz", "--budget", 10, *files("f.csv")),
-        ("sample", *options, "--budget", 90, *files("all.csv")),
-    ):
-        assert call(*command).code == 0
-    rows = {name: judge_file(name) for name in ("d.csv", "e.csv", "f.csv", "all.csv")}
-    pairs = {name: [(row["query_id"], row["doc_id"]) for row in held] for name, held in rows.items()}
-    assert sorted(pairs["d.csv"] + pairs["e.csv"]) == sorted(pairs["all.csv"])
-    grown = call("estimate", "e.csv.sample.npz", "e.csv", "d.csv", "-o", "jsonl").rows[0]
-    large = call("estimate", *both("all.csv"), "-o", "jsonl").rows[0]
-    for name in ("value", "std_error", "spent"):
-        assert grown[name] == large[name]
-    assert call("estimate", "f.csv.sample.npz", "d.csv", "e.csv", "f.csv").code == 0
-    lost = r"e\.csv: item .* is in the sample, but not in the sheet .*"
-    foreign = r"all\.csv: the sheet is of sample '\w+', expected one of sample '\w+' or '\w+'"
-    for sheets, problem in ((("e.csv",), lost), (("e.csv", "d.csv", "all.csv"), foreign)):
-        one_line(call("estimate", "e.csv.sample.npz", *sheets), problem)
 
 
 def test_what_several_judges_say_is_resolved_by_name(call, drawn):
@@ -109,15 +73,6 @@ def test_without_a_seed_no_two_samples_are_one(folder, start):
         assert int(np.load("d.csv.sample.npz")["seed"][0]) == int(seeds[-1])
     assert (seeds[0], sheets[0]) == (seeds[2], sheets[2])
     assert (seeds[0], sheets[0]) != (seeds[1], sheets[1])
-
-
-def test_one_judge_has_one_grade_for_an_item(call, drawn):
-    rows = judged(drawn(*RUN, "--measure", "DCG@5", "--budget", "40%"))
-    write_csv("d.csv", [row | {"judge": "Ann"} for row in rows])
-    write_csv("e.csv", [row | {"judge": "Ann ", "grade": (row["grade"] + (i == 1)) % 4} for i, row in enumerate(rows)])
-    for policy in ("refuse", "majority", "median", "mean-gain"):
-        done = call("--quiet", "estimate", "d.csv.sample.npz", "d.csv", "e.csv", "--policy", policy)
-        one_line(done, r"e\.csv:\d+: item .* has two grades, \d and \d")
 
 
 def test_each_judges_sheet_keeps_the_ending_of_the_plan():

@@ -10,19 +10,6 @@ import pytest
 from cli_cases import RUN, case_of, files
 from cli_files import csv_rows, write_lines
 
-
-@pytest.fixture
-def drawn(call):
-    """Return a function from options to the rows of the sheet d.csv."""
-
-    def sample(*options, name="d.csv"):
-        done = call("sample", *options, *files(name))
-        assert done.code == 0, done.err
-        return csv_rows(name)
-
-    return sample
-
-
 # Judged queries train, the others are drawn from
 
 

@@ -243,16 +243,6 @@ def test_a_budget_that_pays_for_everything_is_a_census(method):
     assert_same_sample(chunked.campaign(budget, chunks), wanted, labels)
 
 
-def test_draws_with_replacement_to_an_expected_budget():
-    target, probs, labels = whole(measure=ERR(4))
-    chunks = cut(target, probs)
-    chunked = chunked_design(chunks, ERR(4), "active")
-    design = METHODS["active"].design(target, probs, budget=70, expected=True)
-    for seed in range(3):
-        found = chunked.campaign(70, chunks, rng=seed, expected=True)
-        assert_same_sample(found, Campaign(design, rng=seed), labels)
-
-
 @pytest.mark.parametrize(("method", "share"), [("active", 0.2), ("depth", 0.0), ("items", 0.2)])
 def test_choices_of_a_design_are_those_of_chunks(method, share):
     target, probs, labels = whole(measure=measure_of(method))
@@ -301,16 +291,6 @@ def test_several_questions_of_one_sample(method, weights):
         assert_same_sample(chunked.campaign(90, chunks, rng=seed), Campaign(design, 90, rng=seed), labels)
 
 
-def test_without_traffic_every_query_counts_alike():
-    random = np.random.default_rng(1)
-    pool = pool_of([3] * 20)
-    target, probs = Target(DCG(), rankings_of(pool, random_lists(random, [3] * 20))), random_probs(random, 60, 5)
-    chunks = [replace(chunk, traffic=None) for chunk in cut(target, probs, [1, 7])]
-    found = chunked_design(chunks, DCG()).campaign(12, chunks, rng=2)
-    labels = random.integers(0, 5, 60)
-    assert_same_sample(found, Campaign(METHODS["items"].design(target, probs), 12, rng=2), labels)
-
-
 def test_a_query_without_cost_counts_as_the_cheapest_item_of_the_whole_pool():
     pool = pool_of([2, 2, 2], item_costs=[3, 2, 0.25, 5, 4, 4])
     target = Target(DCG(), rankings_of(pool, [[0, 1], [], [1]]))
@@ -327,16 +307,6 @@ def test_a_function_and_a_generator_may_bring_the_chunks():
     for bring in (lambda: iter(chunks), tuple(chunks)):
         assert chunked_design(bring, DCG()).campaign(60, bring).planned == wanted
     assert chunked_design(iter(chunks), DCG()).campaign(60, iter(chunks)).planned == wanted
-
-
-@pytest.mark.parametrize(("method", "n_jobs"), [("depth", 3), ("active", 2)])
-def test_threads_change_nothing(method, n_jobs):
-    target, probs, labels = whole(measure=measure_of(method))
-    chunks = by_size(target, probs, 4)
-    designs = (chunked_design(chunks, target.measure, method, n_jobs=n) for n in (1, n_jobs))
-    one, several = (judged_by_ids(each.campaign(70, chunks, rng=1), target.pool, labels) for each in designs)
-    assert one.planned == several.planned
-    assert one.estimate() == several.estimate()
 
 
 # What a gathered sample can, and what it cannot, tell
@@ -379,12 +349,6 @@ def test_a_gathered_sample_is_stored_and_read_like_any_other(method):
     totals = arrays["gathered.sums"] + 1e-3
     with pytest.raises(InputError, match="changed or damaged since it was written"):
         from_arrays(arrays | {"gathered.sums": totals})
-
-
-def test_a_larger_budget_than_was_gathered_for_is_refused_for_draws_too():
-    campaign, _, _ = gathered("active")
-    with pytest.raises(StateError, match="the sample needs a query that was not gathered: gather for a larger budget"):
-        Campaign(campaign.design.with_budget(150), key=int(campaign.key))
 
 
 @pytest.mark.parametrize("method", ["items", "active"])

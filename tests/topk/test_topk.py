@@ -107,16 +107,6 @@ def shared_grades(values, k):
     return [0 if v is None else max(k - sum(other > v for other in held), 0) for v in values]
 
 
-def test_ties_alone_leave_the_first_that_arrive():
-    labelling = TopKLabelling(12, 4, order="given")
-    run(labelling, [0] * 12)
-    assert labelling.top() == [0, 1, 2, 3]
-    assert labelling.grades(share_ties=False).tolist() == [4, 3, 2, 1, *[0] * 8]
-    # nobody has said which of the twelve are the four
-    assert labelling.groups() == [list(range(12))]
-    assert labelling.grades().tolist() == [4] * 12
-
-
 def test_the_groups_are_the_judges_whatever_the_order_of_arrival():
     """All rankings of four items with ties, all orders of arrival, all k: the comparisons tell every group."""
     for values in product(range(4), repeat=4):
@@ -218,7 +208,7 @@ def test_a_discarded_item_leaves_the_top_of_the_others(seed, n, transitive):
 def test_a_discard_costs_little(phase, after, transitive):
     """Some 5 comparisons on the mean; where all is nearly settled, 13."""
     more = []
-    for seed in range(20):
+    for seed in range(10):
         plain, labelling = (TopKLabelling(50, 10, rng=seed, transitive=transitive) for _ in range(2))
         run(plain, range(50))
         while labelling.n_comparisons < min(after, plain.n_comparisons - 3):
@@ -256,13 +246,6 @@ def test_whatever_is_answered_it_ends(seed):
     assert len(set(labelling.top())) == k
 
 
-def test_asking_twice_gives_the_same_pair():
-    labelling = TopKLabelling(9, 3, rng=1, repeat_share=0.5)
-    while (pair := labelling.ask()) is not None:
-        assert labelling.ask() == pair
-        labelling.tell(pair[0])
-
-
 @pytest.mark.parametrize("transitive", [False, True])
 def test_repeats_swap_sides_and_find_who_likes_one(transitive):
     steady, left, plain = (
@@ -290,7 +273,7 @@ def test_repeats_swap_sides_and_find_who_likes_one(transitive):
 def test_the_share_of_repeats_is_as_asked_for():
     """False alarms: 1e-4 (for another seed): the normal bound at 3.9 standard deviations."""
     n_asked = n_repeats = 0
-    for seed in range(40):
+    for seed in range(20):
         labelling = TopKLabelling(50, 10, rng=seed, repeat_share=0.15, transitive=True)
         run(labelling, range(50))
         n_asked, n_repeats = n_asked + labelling.n_comparisons, n_repeats + labelling.n_repeats
@@ -313,21 +296,6 @@ def test_the_published_number_of_comparisons():
     assert abs(np.mean(counts) - PUBLISHED["all"]) < margin
     assert abs(np.std(counts) - PUBLISHED["std"]) < 3.9 * PUBLISHED["std"] / math.sqrt(2 * len(counts)) + 0.5
     assert abs(np.mean([first for first, _ in parts]) - PUBLISHED["build"]) < 0.7
-
-
-def test_run_order_is_cheaper():
-    """Best first no item replaces the root, worst first each does; a run that orders well is near the first."""
-    random = np.random.default_rng(3)
-    counts = {name: [] for name in ("random", "run", "worst")}
-    for _ in range(30):
-        values = random.permutation(50)
-        by_run = np.argsort(-(values + random.normal(0, 12, 50)))
-        for name, order in (("random", random.permutation(50)), ("run", by_run), ("worst", np.argsort(values))):
-            labelling = TopKLabelling(50, 10, order=order.tolist())
-            run(labelling, values)
-            counts[name].append(labelling.n_comparisons)
-    assert np.mean(counts["run"]) < 0.85 * np.mean(counts["random"])
-    assert np.mean(counts["worst"]) > 1.4 * np.mean(counts["random"])
 
 
 def test_wrong_answers_are_one_line():
@@ -364,7 +332,7 @@ def test_one_item_and_all_items():
 def test_what_remains_lies_in_its_range(n_told):
     """False alarms: 1e-4 (for another seed) where 90 % lie inside, by the binomial law."""
     n_inside = 0
-    for seed in range(50):
+    for seed in range(30):
         labelling = TopKLabelling(20, 5, rng=seed)
         for _ in range(n_told):
             if labelling.ask() is not None:
@@ -373,7 +341,7 @@ def test_what_remains_lies_in_its_range(n_told):
         before = labelling.n_comparisons
         run(labelling, range(20))
         n_inside += low <= labelling.n_comparisons - before <= high
-    assert n_inside >= binom.ppf(1e-4, 50, 0.9)
+    assert n_inside >= binom.ppf(1e-4, 30, 0.9)
 
 
 @pytest.mark.statistical
@@ -422,16 +390,16 @@ def test_the_law_of_replacements_loses_nothing(n_most, k):
 
 
 @pytest.mark.statistical
-@each_once(("transitive", [False, True]), (("n", "k"), [(20, 5), (20, 10), (50, 5), (50, 10)]))
+@each_once(("transitive", [False, True]), (("n", "k"), [(20, 10), (50, 5)]))
 def test_expected_comparisons_against_labellings(n, k, transitive):
     """False alarms: 1e-4 each (for another seed): 3.9 standard errors of both simulations."""
     counts = []
-    for seed in range(150):
+    for seed in range(100):
         labelling = TopKLabelling(n, k, rng=seed, transitive=transitive)
         run(labelling, range(n))
         counts.append(labelling.n_comparisons)
     mean, std = expected_comparisons(n, k, transitive=transitive)
-    assert abs(np.mean(counts) - mean) < 3.9 * std * math.sqrt(1 / 150 + 1 / 5000)
+    assert abs(np.mean(counts) - mean) < 3.9 * std * math.sqrt(1 / 100 + 1 / 5000)
 
 
 def test_expected_comparisons_refuses_what_a_labelling_refuses():

@@ -226,22 +226,6 @@ def test_a_query_that_found_what_it_looks_for_is_left():
 
 
 @pytest.mark.statistical
-def test_replications_of_a_small_pool_are_unbiased_at_a_hard_budget():
-    """4,000 repetitions of a pool of twelve: the bias is within 4 standard errors, 1 run in 15,000 would fail."""
-    random = np.random.default_rng(2)
-    lengths = random.integers(3, 7, 12).tolist()
-    pool = pool_of(lengths, query_costs=np.full(12, 0.5))
-    target = Target(NDCG("exp", cutoff=2), rankings_of(pool, [random.permutation(n).tolist() for n in lengths]))
-    labels = random.integers(0, 3, pool.n_items)
-    design = METHODS["depth_plain"].looking("each").design(target, random.dirichlet(np.ones(3), pool.n_items))
-    runs = replicate(design, labels, [20.0, 30.0], 4000, rng=1)
-    truth = float(pool.query_probs @ target.values(labels))
-    std_errors = runs.values.std(axis=0) / math.sqrt(4000)
-    assert np.all(abs(runs.values.mean(axis=0) - truth) <= 4 * std_errors)
-    assert runs.spent.max() <= 30.0 * (1 + 1e-9)
-
-
-@pytest.mark.statistical
 def test_depths_that_follow_labels_are_unbiased_where_few_queries_have_anything_relevant():
     """RR, a uniform model, budgets that pay for the first places of all queries.
 
