@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from core.simulation.simulated_cases import labelled
+from core_cases import judge_all, labelled_design
 from naive import pool_of, rankings_of
 from naive_learning import random_pairs
 from naive_rankers import top_k_items
@@ -19,7 +20,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 from watch_cases import Watch
 
 import activeeval as ae
-from activeeval import METHODS, PoolGrades, QueryPool, Rankings, rankers
+from activeeval import METHODS, Campaign, PoolGrades, QueryPool, Rankings, rankers
 from activeeval.adaptation import HyperLinearRanker, b_measure, preferences_from_clicks, users
 from activeeval.adaptation.cleaning import CleaningRules
 from activeeval.core import grade_models, measures
@@ -102,6 +103,18 @@ def replicated(method, **given):
     return replicate(designs[method], labels, **{"repetitions": 10} | given)
 
 
+@cache
+def judged_campaign():
+    design, labels = labelled_design(3)
+    return judge_all(Campaign(design, 2 * design.cost), labels)
+
+
+def designed(method, has_model=False, **given):
+    design = judged_campaign().design
+    given |= {"grade_probs": design.beliefs.nodes[0]} if has_model else {}
+    return METHODS[method].design(**{"targets": design.target} | given)
+
+
 def small(given):
     return {name: SMALL.get(value, value) if isinstance(value, str) else value for name, value in given.items()}
 
@@ -145,6 +158,9 @@ CALLS = {
     "Rankings.from_ids": lambda lists: Rankings.from_ids(POOL, lists),
     "Rankings.without": lambda fraction: Rankings.empty(POOL).without(fraction),
     "replicate": replicated,
+    "campaign": lambda call, args: getattr(judged_campaign(), call)(*args),
+    "Campaign": lambda **given: Campaign(judged_campaign().design, **given),
+    "design": designed,
     "Price.judgments_for": lambda amount, **given: Price(**given).judgments_for(amount),
     "QueryDraw": lambda **given: QueryDraw(**DRAWN | given, log=DRAWN_FROM),
     "watch": lambda **given: Watch(**given),

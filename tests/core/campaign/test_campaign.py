@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from core_cases import LEVELLED, figures, judge_all, labelled_design
-from each_once import each_once
 from naive import PAPER, pool_of, rankings_of
 
 from activeeval import DCG, METHODS, ActiveEvalError, BudgetError, Campaign, InputError, StateError, Target
@@ -62,12 +61,6 @@ def test_a_budget_below_the_dearest_unit_is_refused_with_numbers(method):
     if design.scheme.can_be_topped_up:
         with pytest.raises(BudgetError):
             Campaign(design, 3 * needed, blocks=[0.9 * needed])
-
-
-@each_once(("budget", [0, -2.0, np.nan, np.inf]), ("method", METHODS))
-def test_a_budget_is_a_positive_number(method, budget):
-    with pytest.raises(InputError, match="the budget must be a positive number, got"):
-        Campaign(labelled_design(method=method)[0], budget)
 
 
 # Units
@@ -369,45 +362,3 @@ def test_a_sample_on_file_is_the_sample(method):
 
 
 # Everything known
-
-
-def told(campaign, grades):
-    """Tell the first unit of a campaign like another."""
-    fresh = Campaign(campaign.design, 2 * campaign.design.cost)
-    fresh.tell(fresh.ask(), grades)
-
-
-@pytest.mark.parametrize(
-    ("call", "problem"),
-    [
-        (
-            lambda c: Campaign(METHODS["items"].design(c.design.target, c.design.beliefs.nodes[0])),
-            "has no budget: give one",
-        ),
-        (lambda c: c.design.with_budget("5"), "the budget must be a positive number, got '5'"),
-        (lambda c: c.topped_up("5"), "the budget must be a positive number, got '5'"),
-        (lambda c: c.topped_up(0), "the budget must be a positive number, got 0"),
-        (lambda c: Campaign(c.design, c.design.cost, rng=-1), "a seed is a number from 0 on"),
-        (lambda c: Campaign(c.design, c.design.cost, rng="a"), "a seed is a number from 0 on"),
-        (lambda c: Campaign(c.design, c.design.cost, key=1.7), "a key is a whole number of 64 bits, got 1.7"),
-        (lambda c: Campaign(c.design, c.design.cost, key=-1), "a key is a whole number of 64 bits, got -1"),
-        (lambda c: c.tell("x", [1]), "tell takes a unit that ask returned, got 'x'"),
-        (lambda c: told(c, np.array(1)), "must be a list, one for each item"),
-        (lambda c: told(c, b"\x01"), "must be a list, one for each item"),
-        (lambda c: c.judge([1], 1), "belongs to no unit that was drawn"),
-        (lambda c: c.estimate("DCG"), "the target must be a Target, got 'DCG'"),
-        (lambda c: c.interval("a"), "unknown interval 'a'"),
-        (lambda c: METHODS["items"].design("x"), "a design is for a Target, or a list of them, got 'x'"),
-        (lambda c: METHODS["items"].design(c.design.target, "x"), "grade_probs must be an array of numbers, got 'x'"),
-        (lambda c: METHODS["depth"].design(c.design.target, np.ones((c.design.pool.n_items, 1))), "2 at least, got 1"),
-        (lambda c: METHODS["random"].design(c.design.target, max_grade=1.5), "max_grade must be a whole number"),
-        (lambda c: METHODS["random"].design(c.design.target, bias=math.nan), "`bias` must be a finite number"),
-        (lambda c: METHODS["random"].design(c.design.target, defensive_share="a"), "the defensive share must lie"),
-        (lambda c: c.estimate().interval(95), "confidence must lie strictly between 0 and 1, got 95"),
-    ],
-)
-def test_words_where_numbers_belong_are_refused_in_a_line(call, problem):
-    design, labels = labelled_design(3, "items")
-    campaign = judge_all(Campaign(design, 2 * design.cost), labels)
-    with pytest.raises(ActiveEvalError, match=problem):
-        call(campaign)

@@ -37,7 +37,6 @@ MEASURES = {
     "R@3": Recall(3),
     "Success@2": Success(2),
 }
-LEVELS = [name for name in METHODS if name not in PAPER]
 _ROOTS = 2e-6  # roots keep 20 bits
 
 
@@ -143,11 +142,6 @@ def refused(method, message, error=InputError, **given):
     assert "\n" not in str(found.value)
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m not in ("passive", "random", "active_uniD")])
-def test_a_model_is_asked_for(method):
-    refused(method, f"method '{method}' needs a grade model: give grade_probs", grade_probs=None)
-
-
 def test_the_uniform_model_must_know_the_scale():
     """From the measure, from the model that it takes the place of, or said."""
     message = r"'active_uniD' needs max_grade for its uniform model of nDCG"
@@ -229,12 +223,6 @@ def test_minimax_weights_lose_no_more_than_any_others(method, overhead):
     for k in range(2):
         own = [float(k == 0), float(k == 1)]
         assert losses(own)[k] == pytest.approx(1, rel=0.03)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1])
-@pytest.mark.parametrize("method", ["active", "items"])
-def test_a_defensive_share_lies_between_none_and_all(method, share):
-    refused(method, rf"the defensive share must lie in \[0, 1\], got {share}", defensive_share=share)
 
 
 # The paper's draws
