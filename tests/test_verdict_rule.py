@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from activeeval.core.answers import FINE, OPEN, WORSE, Answer, MoreNeeded, exit_code, verdict_of, wanted_half_width
+from activeeval.core.answers import FINE, OPEN, WORSE, Answer, exit_code, verdict_of, wanted_half_width
 from activeeval.core.results import Estimate
 from activeeval.report.answer_sentences import headline, sentence, table_of
 
@@ -109,47 +109,6 @@ def test_an_interval_a_little_narrower_than_the_wanted_half_width_decides(value,
         assert verdict_of(value, value - half, value + half, margin) != "undecided"
     else:
         assert wanted >= 0
-
-
-@pytest.mark.parametrize(
-    ("given_answer", "text"),
-    [
-        (answer(-0.58, -0.77, -0.38), "new is worse than old by 0.58 (0.38 to 0.77): P@1, 40 queries, 80 judgments."),
-        (
-            answer(-0.008, -0.012, -0.004, 0.02),
-            "new is lower than old by 0.0080 (0.0040 to 0.0120), within your margin of 0.02: P@1, 40 queries, "
-            "80 judgments.",
-        ),
-        (
-            answer(-0.012, -0.021, -0.003, 0.02),
-            "new is worse than old by 0.0120 (0.0030 to 0.0210); whether by more than your margin of 0.02 is open: "
-            "P@1, 40 queries, 80 judgments.",
-        ),
-        (answer(0.0, 0.0, 0.0, same_lists=True, n_items=0), "new and old have the same lists in all 40 queries: P@1."),
-        (
-            answer(0.1, -0.1, 0.3, needed=MoreNeeded(budget=120, low=60, high=300, chance=0.62)),
-            "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; about 120 more "
-            "judgments (60 to 300) should decide, 6 times in 10.",
-        ),
-        (
-            answer(0.1, -0.1, 0.3, needed=MoreNeeded(queries=88, half_width_left=0.05)),
-            "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; all judgments that "
-            "are left give ± 0.050: these queries cannot decide it; about 88 more queries like these should decide.",
-        ),
-        (
-            answer(0.1, -0.1, 0.3, needed=MoreNeeded(budget=0, waiting=1)),
-            "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; judging the 1 item "
-            "that waits should decide.",
-        ),
-        (
-            answer(0.2, 0.1, 0.3, effective_queries=3.2, largest_share=0.5, n_queries=11),
-            "new is better than old by 0.20 (0.10 to 0.30): P@1, 11 queries, 80 judgments (as good as 4 queries, one "
-            "of them decides half of it).",
-        ),
-    ],
-)
-def test_a_sentence_says_the_verdict_its_size_and_what_next(given_answer, text):
-    assert sentence(given_answer) == text
 
 
 def test_the_other_scope_is_said_where_its_verdict_differs():

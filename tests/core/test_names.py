@@ -87,6 +87,8 @@ BY = {
     "adaptation/test_adaptation.py": ["kernels/bundles", "kernels/learning/leaf_pairs", "kernels/learning/trees"],
     "rankers/test_topk_losses.py": ["kernels/learning/losses"],
 }
+ROWS = [line.split("\t") for line in (HERE / "tested-by.tsv").read_text("utf-8").splitlines()[1:]]
+BY = {file: modules.split() for file, modules in ROWS}
 """Modules without a file of their name, by the file that tests them."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from each_once import each_once
@@ -19,50 +20,17 @@ PAIR = Answer(
 LONG = ("bm25-k1=0.9-b=0.4-rm3-fb=10-docs-stemmed-v7.run", "splade-cocondenser-ensembledistil-max-length-256.run")
 
 
+SENTENCES = [json.loads(line) for line in Path(__file__).with_name("sentences.jsonl").read_text("utf-8").splitlines()]
+
+
 def between(low, high, **more):
     return replace(PAIR, low=low, high=high, value=(low + high) / 2, **more)
 
 
-@pytest.mark.parametrize(
-    ("finding", "text"),
-    [
-        (
-            between(-0.1, 0.3, needed=MoreNeeded(budget=1100, can_grow=False)),
-            "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries, 200 judgments; "
-            "a new sample with about 1,100 more judgments should decide.",
-        ),
-        (
-            between(-0.1, 0.3, needed=MoreNeeded(queries=205), n_items=None),
-            "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries; "
-            "about 210 more queries like these should decide.",
-        ),
-        (
-            between(-0.01, 0.03, margin=0.05),
-            "new.run differs from old.run by +0.010 (−0.010 to 0.030), within your margin of 0.05: DCG@10, 25 queries, "
-            "200 judgments.",
-        ),
-        (between(0, 0), "new.run and old.run are exactly equal: DCG@10, 25 queries, 200 judgments."),
-        (
-            replace(PAIR, low=-math.inf, high=math.inf),
-            "Nothing can be said yet of new.run and old.run: DCG@10 +0.14 (not bounded), 25 queries, 200 judgments.",
-        ),
-        (
-            replace(PAIR, is_supported=False),
-            "Nothing can be said yet of new.run and old.run: DCG@10 +0.140 (0.050 to 0.230), 25 queries, "
-            "200 judgments.",
-        ),
-        (
-            replace(PAIR, versus="", n_queries=1, n_items=1200),
-            "new.run: DCG@10 0.140 (0.050 to 0.230), 1 query, 1,200 judgments.",
-        ),
-        (
-            replace(PAIR, segment="head"),
-            "new.run is better than old.run by 0.140 (0.050 to 0.230): DCG@10 of head, 25 queries, 200 judgments.",
-        ),
-    ],
-)
-def test_a_sentence_says_which_of_what_how_sure_and_what_next(finding, text):
-    assert sentence(finding) == text
+@pytest.mark.parametrize("row", SENTENCES, ids=lambda row: row["text"])
+def test_a_sentence_says_the_verdict_of_what_how_sure_and_what_next(row):
+    needed = {"needed": MoreNeeded(**row["answer"]["needed"])} if "needed" in row["answer"] else {}
+    assert sentence(Answer(**row["answer"] | needed)) == row["text"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from cli_cases import RUN, answer, both, case_of, files, grade_of, judge_file, one_line
+from cli_cases import RUN, answer, both, case_of, files, grade_of, judge_file
 from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import Campaign
@@ -85,34 +85,6 @@ def test_simulate_and_design_take_what_is_known(call, folder, known):
     refused = call("simulate", *pool, "--judged", "half.qrels", *brief)
     assert (refused.code, refused.out) == (1, "")
     assert re.search(rf"item '{d}' of query '{q}' is known as \d and labelled \d \(1 such items\)", refused.err)
-
-
-REFUSED = {
-    "two grades": (
-        {"x.qrels": "q1 0 d0 1\n", "y.qrels": "q1 0 d0 2\n"},
-        r"y\.qrels: row 1: item 'd\d+' of query 'q1' has two grades, 1 of 'x\.qrels' \(x\.qrels: row 1\) and 2 of "
-        r"'y\.qrels'; add --judged-policy majority \| median, .*",
-    ),
-    "nothing of the pool": ({"x.qrels": "z1 0 d0 1\n"}, r"x\.qrels: none of its 1 grades is of an .*"),
-    "above the scale": (
-        {"x.qrels": "q1 0 d0 7\n"},
-        r"x\.qrels: row 1: grade 7 of item 'd\d+' of query 'q1' is above --max-grade 3",
-    ),
-    "draws": ({"active": "q1 0 d0 1\n"}, r"method 'active' draws with .* known.*"),
-    "no file": ({"gone.qrels": None}, r"gone\.qrels: no such file"),
-}
-
-
-@pytest.mark.parametrize(("given", "expected"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_known_is_one_clear_line(call, folder, given, expected):
-    first = (folder / "a.run").read_text().split()[2]  # an item that the run holds
-    for name, text in given.items():
-        if text is not None:
-            (folder / name).write_text(text.replace("d0", first))
-    options = [x for name in given for x in ("--judged", name)]
-    options += ["--method", "active"] if "active" in given else []
-    one_line(call("--quiet", "sample", *RUN, "--budget", "30%", *options, *files("d.csv")), expected)
-    assert not list(folder.glob("d.csv*"))
 
 
 def test_known_grades_that_differ_are_resolved_by_name(call, folder):

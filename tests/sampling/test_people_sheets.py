@@ -111,21 +111,6 @@ def test_sheets_of_several_people_are_written_all_or_none(call, folder):
     assert not (folder / "d.sample").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--overlap", 5), "--overlap needs several judges"),
-        (("--judge", "ann", "--judge", " ann "), "--judge must be a name, each once"),
-        (("--judge", "a/b", "--judge", "a?b"), "two judges have the sheet"),
-        (("--grade", "2=relevant"), "need a sheet .xlsx"),
-    ],
-)
-def test_what_cannot_be_shared_out_is_said_before_anything_is_drawn(call, folder, options, says):
-    done = call("sample", *DRAW, *options, "--out", "d.sample", "--sheet", "d.csv")
-    assert (done.code, says in done.err) == (1, True), done.err
-    assert not (folder / "d.sample").exists()
-
-
 def test_a_workbook_offers_the_grades_and_says_how_to_judge(call, folder):
     write_lines(folder / "how.md", ["# How", "", "=Read both."])
     names = ("--grade", "0=off topic", "--grade", "3=perfect", "--guidelines", "how.md")

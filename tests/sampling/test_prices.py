@@ -79,29 +79,6 @@ def test_a_campaign_and_a_watch_are_told_too(call):
         assert f"{n} judgments to come: {money} EUR" in call("watch", *command, "--price", "0.5").err
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (("--price", "0"), "'--price': a price must be a positive number, got 0"),
-        (("--price", "-1EUR"), "'--price': a price must be a positive number, got -1"),
-        (("--price", "seconds=nan"), "seconds of a price must be a positive number, got nan"),
-        (("--price", "hour=9,second=4"), "'second=4' in 'hour=9,second=4' is no part of a price: expected 0.40"),
-        (("--price", "0,40"), "'0' in '0,40' is no part of a price: expected 0.40, 0.40USD or seconds=25,hour=18"),
-        (("--price", "currency=CHF"), "'currency=CHF' names no price: expected 0.40"),
-        (("--price", "each=1,hour=2"), "not both"),
-        (("--budget", "400EUR"), "--budget: an amount of money needs --price, as 0.40"),
-        (("--budget", "1EUR", "--price", "2"), "--budget: 1 EUR pay for no judgment, one costs 2"),
-        (("--budget", "1USD", "--price", "2"), "--budget is in USD and --price in EUR: give both in one currency"),
-        (("--budget", "9EUR", "--price", "seconds=2"), "--budget: an amount of money needs the price of a judgment"),
-        (("--budget", "400EUR"), "got '400EUR'; an amount of money is for plan, with a price"),
-    ],
-)
-def test_a_price_that_is_none_is_one_line(call, options, problem):
-    done = call("sample" if "for plan" in problem else "plan", *RUNS, *options)
-    assert (done.code > 0, done.out) == (True, "")
-    assert problem in done.err
-
-
 @pytest.mark.usefixtures("call")
 def test_python_takes_prices_as_the_command_line_does():
     asked = {"runs": ["a.run", "b.run"], "measure": "DCG@5", "max_grade": 3, "budget": "20CHF"}

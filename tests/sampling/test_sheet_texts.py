@@ -88,41 +88,6 @@ def test_a_query_has_a_text_or_a_title(call, folder):
         assert row["query"] == ("" if number == "X" else f"t{number}" if int(number) % 2 else f"x{number}")
 
 
-REFUSED = {
-    "nothing of the sheet": (
-        {"docs.jsonl": '{"id": "D1", "text": "x"}\n{"id": "D2", "text": "y"}\n'},
-        r"docs\.jsonl: none of its 2 rows has a text for the items of d\.csv: its first id is 'D1', the sheet's 'd\d+'",
-    ),
-    "no query of the sheet": (
-        {"queries.csv": "id,text\n1,x\n"},
-        r"queries\.csv: none of its 1 rows has a text for the queries of d\.csv: its first id is '1', the .* 'q.+'",
-    ),
-    "an id twice": (
-        {"docs.jsonl": '{"id": "zz", "text": "x"}\n{"id": "zz", "text": "y"}\n'},
-        r"docs\.jsonl:2: column id: 'zz' is there twice, expected it once",
-    ),
-    "no id": ({"queries.csv": "number,text\n1,x\n"}, r"queries\.csv:1: no id column in: number, text; expected id .*"),
-    "no text": (
-        {"queries.csv": "qid,number\n1,x\n"},
-        r"queries\.csv:1: no text column in: qid, number; expected text .*",
-    ),
-    "no table": ({"docs.jsonl": None}, r"docs\.jsonl: no such file"),
-}
-
-
-def test_texts_that_are_wrong_are_one_line_and_nothing_is_written(call, folder, texts):
-    for contents, expected in REFUSED.values():
-        for name, content in contents.items():
-            sound = (folder / name).read_bytes()
-            (folder / name).unlink()
-            if content is not None:
-                (folder / name).write_text(content)
-        one_line(call("--quiet", "sample", *DRAW, *TEXTS, *files("d.csv")), expected)
-        (folder / name).write_bytes(sound)
-        assert not (folder / "d.csv").exists()
-        assert not (folder / "d.csv.sample.npz").exists()
-
-
 def test_a_file_of_texts_is_not_overwritten(call, folder, texts):
     before = (folder / "queries.csv").read_bytes()
     for written in (("--out", "x.npz", "--sheet", "queries.csv"), ("--out", "queries.csv", "--sheet", "d.csv")):
