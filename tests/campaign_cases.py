@@ -1,7 +1,5 @@
 """Small campaigns in a store in memory, and judges who say what they are told to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

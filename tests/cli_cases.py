@@ -1,7 +1,5 @@
 """Cases and campaigns as the command line makes them of its options, and a judge that always says the same."""
 
-from __future__ import annotations
-
 import re
 
 from cli_files import csv_rows, write_csv, write_lines

@@ -1,7 +1,5 @@
 """Small generated inputs for the command line's tests: LETOR with scores, judgments with runs, probabilities, costs."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A folder of small inputs and a way to call the command line in it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What tests of the core share: campaigns judged to their end, designs with labels, samples and estimates by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

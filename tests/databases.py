@@ -4,8 +4,6 @@ The server comes from Debian's package. Where it is missing tests skip; where AC
 (``ACTIVEEVAL_MUST_RUN=postgresql,strace``) they fail.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """Parameters of a test that do not interact: each value occurs, their product does not."""
 
-from __future__ import annotations
-
 import pytest
 
 

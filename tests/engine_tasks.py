@@ -1,7 +1,5 @@
 """What workers run in tests of engines: other processes import it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

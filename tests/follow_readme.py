@@ -5,8 +5,6 @@ demo in another folder, so that only the installed package is found, and compare
 README, word for word. Ends with 1 at the first difference. `.ci/run` runs README's other way, ``make demo``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Where real files lie that some tests read."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

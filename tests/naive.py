@@ -3,8 +3,6 @@
 Arithmetic is that of the arguments, so `fractions.Fraction` probabilities give exact answers.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Obviously right, slow forms of what adapts boosted trees: plain loops, dense matrices, generic solvers."""
 
-from __future__ import annotations
-
 import math
 
 import clarabel

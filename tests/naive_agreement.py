@@ -1,7 +1,5 @@
 """Agreement by plain loops over judges, items and pairs, in fractions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

@@ -4,8 +4,6 @@ A query is a dict {document: (stratum, grade or None where it was not judged)}, 
 dict does not hold is not in the pool.
 """
 
-from __future__ import annotations
-
 import math
 
 EPSILON = 1e-5

@@ -1,7 +1,5 @@
 """Obvious forms of what is made of click logs: dicts, loops, fractions and enumeration."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """Obviously right, slow forms of estimators and samples: plain loops, no numba; with fractions they are exact."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Obviously right, slow forms that learning from preferences is held against, and pairs to learn from."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

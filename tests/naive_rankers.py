@@ -3,8 +3,6 @@
 A list is given by its scores and grades, best grade first; relevant are the first r items.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

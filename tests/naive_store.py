@@ -3,8 +3,6 @@
 Tokens are given, not made, so that both can be asked the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass, replace

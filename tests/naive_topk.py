@@ -1,7 +1,5 @@
 """Obvious forms of what a top-k labelling does: a heap of nested tuples that asks a function, and plain closure."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 

@@ -1,7 +1,5 @@
 """The files that pages work on: a small generated collection, with runs, judgments, features, clicks and pairs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """How long tests wait: for an event, and so long that no verdict depends on how fast the machine is."""
 
-from __future__ import annotations
-
 import time
 
 PATIENCE_S = 600

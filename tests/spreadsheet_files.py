@@ -1,7 +1,5 @@
 """Tables in files of every form; .xlsx by openpyxl, .ods as LibreOffice lays it out."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
 from datetime import date, datetime

@@ -1,7 +1,5 @@
 """The layers of the house as a small directed graph, its files as a larger one, and who may import which library."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

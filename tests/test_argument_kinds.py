@@ -4,8 +4,6 @@ Each argument of each verb is given values of all kinds, one at a time. What com
 this project in one line. The verbs and their arguments are read from the signatures, so that a new one is among them.
 """
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Assertions that cannot fail, or hardly: of what is always true, of several exit codes, of any exception at all."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

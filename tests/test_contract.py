@@ -1,7 +1,5 @@
 """The names that outside programs call, each called: what they take and what comes back stays as it is."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

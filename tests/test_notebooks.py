@@ -4,8 +4,6 @@ Where a notebook says something else than what is stored in it, the end of the r
 ``python tests/test_notebooks.py [NAME…]`` stores what they say now, on the real data, with pictures of few colours.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import os

@@ -4,8 +4,6 @@ The function's code is replaced by one that stops. The command, called as a user
 must the face in Python, where it is another one than the function.
 """
 
-from __future__ import annotations
-
 import csv
 import inspect
 import sys

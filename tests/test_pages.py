@@ -4,8 +4,6 @@ Pieces of Python are run too, in their order, in one namespace a page; what they
 ``python tests/test_pages.py`` writes the pages anew with what the commands say now, or those that are named.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """What Python's faces of commands say is what the commands say; results pickle, frames come in wherever files do."""
 
-from __future__ import annotations
-
 import json
 import pickle
 

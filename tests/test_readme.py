@@ -1,7 +1,5 @@
 """README.md is short, all its commands are run, and its links lead somewhere; ``test_pages`` runs the commands."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

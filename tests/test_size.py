@@ -4,8 +4,6 @@ A limit is lowered when the count falls, and raised in a commit of its own that 
 has the goals; ``python tests/test_size.py`` prints both beside the counts.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from pathlib import Path

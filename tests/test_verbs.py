@@ -1,7 +1,5 @@
 """The verbs in Python: the numbers of the command line, frames in and out, results that print, plot and warn."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

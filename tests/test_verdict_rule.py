@@ -1,7 +1,5 @@
 """One rule from a number to a verdict, against the table of its definition and laws that a decision maker relies on."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

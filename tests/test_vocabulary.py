@@ -1,7 +1,5 @@
 """docs/words.md explains the terms of messages, help and docs: few of them, each once, and none that nobody uses."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

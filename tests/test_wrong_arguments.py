@@ -3,8 +3,6 @@
 ``wrong-arguments.jsonl`` has what is called, the arguments that are wrong, and all of the line.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

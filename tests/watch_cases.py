@@ -1,7 +1,5 @@
 """A small collection that is searched night after night, with all its grades; nights of a watch in a store."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """The action for pipelines: its steps run in bash, with a stub in the place of the forge's own command."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Boosted trees, judged items and preferences that tests of adaptation share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor

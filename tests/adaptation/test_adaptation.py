@@ -1,7 +1,5 @@
 """A base adapted to preferences: the objective, its solvers, laws, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from boosted_trees import METHODS, dense, preferences

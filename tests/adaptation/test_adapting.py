@@ -1,7 +1,5 @@
 """`activeeval adapt` and `rank`: from judged documents and preferences or clicks to a ranker and its scores."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Boosted trees of scikit-learn and LightGBM as a linear function of their leaves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

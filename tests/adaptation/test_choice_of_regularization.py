@@ -1,7 +1,5 @@
 """The choice of λ by folds."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

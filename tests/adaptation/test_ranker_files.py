@@ -1,7 +1,5 @@
 """Rankers in files: to the last bit, and what is refused."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

@@ -1,7 +1,5 @@
 """Simulated users: their click models, their logs, and that preferences come back from them as they should."""
 
-from __future__ import annotations
-
 import re
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """Campaigns that the command line makes of the small inputs: their options, and files that are made once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A campaign of a sample whose depths follow labels, in a store, and its judges."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

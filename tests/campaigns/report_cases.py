@@ -1,7 +1,5 @@
 """Campaigns that are judged, and their reports."""
 
-from __future__ import annotations
-
 import random
 
 from campaign_cases import Case

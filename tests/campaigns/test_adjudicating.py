@@ -1,7 +1,5 @@
 """A third judge where two differ; what counts of an even number of judges."""
 
-from __future__ import annotations
-
 import pytest
 
 from activeeval.campaigns.create_and_grow import create

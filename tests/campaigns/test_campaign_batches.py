@@ -1,7 +1,5 @@
 """Campaigns whose depths follow labels: what comes next is drawn when a judge finds nothing left."""
 
-from __future__ import annotations
-
 import csv
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext

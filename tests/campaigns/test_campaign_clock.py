@@ -1,7 +1,5 @@
 """What judging costs by the judges' clocks, against least squares of NumPy and a law."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

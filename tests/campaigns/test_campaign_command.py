@@ -1,7 +1,5 @@
 """`activeeval campaign`: made, judged in several ways, read as of any event; and what goes wrong."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

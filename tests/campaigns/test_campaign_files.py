@@ -1,7 +1,5 @@
 """Sheets and tables that go out of a campaign and come back, and what is written of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The queries that lose most in a campaign's report, with both lists, against plain loops over the log."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """The report of a campaign: its numbers against plain loops, what is not defined, what is escaped, who is named."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

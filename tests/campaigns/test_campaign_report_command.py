@@ -1,7 +1,5 @@
 """``activeeval campaign report``: what it writes, and what it leaves alone."""
 
-from __future__ import annotations
-
 import html
 import json
 

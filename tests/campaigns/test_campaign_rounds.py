@@ -1,7 +1,5 @@
 """More of a campaign: top-ups, further rounds and what they cost, samples in strict order."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

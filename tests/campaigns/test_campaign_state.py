@@ -1,7 +1,5 @@
 """A campaign that goes on with what is new is the campaign that is made of its whole log, at every event."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from campaign_cases import Case, changed

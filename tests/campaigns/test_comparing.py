@@ -1,7 +1,5 @@
 """Comparisons of a stored campaign: claimed, submitted, taken back, on both databases."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sheets of a campaign are lent: nobody gets what another has, and what comes late is kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

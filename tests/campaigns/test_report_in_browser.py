@@ -1,7 +1,5 @@
 """The report of a campaign as a browser shows it: the answer, a picture and what is next before anybody scrolls."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """What the report of a campaign says of its judges: against plain loops, and who skips what."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

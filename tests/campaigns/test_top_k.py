@@ -1,7 +1,5 @@
 """Top-k judging from end to end: a sample of whole queries, a judge who compares, a truth, an estimate, a score."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

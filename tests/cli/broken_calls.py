@@ -6,7 +6,6 @@ after ``activeeval: ``, with 2 all after ``Error: ``. Calls of bytes and of long
 """
 
 # ruff: noqa: E501
-from __future__ import annotations
 
 import gzip
 import json

@@ -1,7 +1,5 @@
 """What a spreadsheet does to an id, as functions of a text."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

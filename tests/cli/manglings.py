@@ -3,8 +3,6 @@
 `HARMLESS` ones leave every number as it was; `HARMFUL` ones may only do so, or be refused.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Every wrong call gets its exit code and one clear line, and leaves nothing half written."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import signal

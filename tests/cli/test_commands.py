@@ -1,7 +1,5 @@
 """`activeeval calibration`, and methods by their names: how far a model can be believed."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

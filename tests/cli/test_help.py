@@ -1,7 +1,5 @@
 """Help fits on a page: options in groups, an example, the rarer ones for whoever asks for all."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

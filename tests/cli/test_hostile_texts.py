@@ -1,7 +1,5 @@
 """Ids, names and notes that would be formulas in a sheet, commands in a terminal or another text in a report."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

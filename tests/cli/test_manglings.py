@@ -1,7 +1,5 @@
 """A thousand sheets that spreadsheets and people mangled: each gives exactly the right numbers, or one line."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Passwords in the addresses of databases: no command says them, whatever it does, and no file has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Options and commands that are spelled otherwise now: one line that says how."""
 
-from __future__ import annotations
-
 import pytest
 
 from activeeval.cli.option_names import RENAMED

@@ -1,7 +1,5 @@
 """Commands that have little to do load little."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

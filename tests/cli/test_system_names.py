@@ -1,7 +1,5 @@
 """Systems are called after their files or by --name, from the sample to every answer; so are measures, as typed."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

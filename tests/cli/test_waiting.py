@@ -1,7 +1,5 @@
 """What a terminal shows of long work, and what is written where there is none; stdout sees nothing of it."""
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -1,7 +1,5 @@
 """SimpleMargin: what it asks, in which order, and what it must not know."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

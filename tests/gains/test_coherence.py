@@ -1,7 +1,5 @@
 """Whether two measures prefer the same lists: cases by hand, theorems, and the paper's figure recomputed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st

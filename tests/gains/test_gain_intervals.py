@@ -1,7 +1,5 @@
 """Intervals of gains and discounts: held against grids, linear programs, laws, and a true measure."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """The learner: how it chooses C, what it scores and says, and how much pairs teach it."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pairs at the door, as vectors, as counted, and as taken from runs and documents."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The convex program: held against another solution of it, its optimality conditions, and its own symmetries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_once import each_once

@@ -1,7 +1,5 @@
 """The test of gains times discounts against gains by rank: its likelihood, how often it is wrong, what it sees."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

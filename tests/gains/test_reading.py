@@ -1,7 +1,5 @@
 """Pairs from files: lists of grades, or runs and judgments with side-by-side preferences."""
 
-from __future__ import annotations
-
 import json
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Gains and discounts of weights, and what pairs cannot tell of them."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The bootstrap: what is drawn, and what its intervals say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from naive_learning import random_pairs

@@ -1,7 +1,5 @@
 """A machine's grades held against people's labels: each figure on another path, and how often intervals hold."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``activeeval audit`` and ``campaign audit``: what they print, and in which forms."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A batch of questions, and its answers read by the table of pairs beside it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``activeeval grader ask``: options and what it says."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Which graders have no say in what is drawn anew: those with which known grades fall, or hardly rise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

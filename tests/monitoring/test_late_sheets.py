@@ -1,7 +1,5 @@
 """Sheets of a watch that come back late, nights drawn anew, and dates and files that no night is drawn of."""
 
-from __future__ import annotations
-
 import csv
 from datetime import date, timedelta
 from pathlib import Path

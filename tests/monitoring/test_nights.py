@@ -1,7 +1,5 @@
 """Nights in words: what is said of an alarm, tables without columns that nobody needs, a page and its picture."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Nights that look bad: how many labels decide, what they buy, and what the nights after them read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from watch_cases import DATES, GRADES, NAME, Watch, complaint, run_of

@@ -1,7 +1,5 @@
 """`activeeval watch`: nights by command, their exit codes, what is written, and what goes wrong."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import date

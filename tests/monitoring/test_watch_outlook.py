@@ -1,7 +1,5 @@
 """What a watch is going to see: chances against a formula, and the sentence after the first night."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

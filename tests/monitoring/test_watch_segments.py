@@ -1,7 +1,5 @@
 """Half-widths by segment in a watch: what nights draw for them, what they say by segment, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Unjudged documents of a watch's last night: which grades count, and down to which rank."""
 
-from __future__ import annotations
-
 import pytest
 from watch_cases import DATES, GRADES, NAME, TOP, Watch, run_of, write_qrels
 

@@ -1,7 +1,5 @@
 """Watches night after night: what is drawn, what goes on counting, what is said, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from watch_cases import (

@@ -1,7 +1,5 @@
 """``activeeval init``: whatever is answered, the commands that it prints are those to run."""
 
-from __future__ import annotations
-
 import io
 import json
 import shlex

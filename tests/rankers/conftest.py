@@ -1,7 +1,5 @@
 """Real data to rank, with the scores of the original program of the Ranking SVM."""
 
-from __future__ import annotations
-
 import pytest
 
 from activeeval.formats.text.letor import read_letor

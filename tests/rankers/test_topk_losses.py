@@ -1,7 +1,5 @@
 """The losses of the top-k rankers against enumeration, their gradients against differences."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """What the top-k rankers minimise: against a convex solver, plain loops, another library, and each other."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

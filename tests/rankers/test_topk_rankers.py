@@ -1,7 +1,5 @@
 """The rankers that learn from a top-k truth: their laws, what they refuse, the choice of their parameters."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cautions of several estimates in few lines: the gravest first, merged where they say the same, notes left out."""
 
-from __future__ import annotations
-
 import click
 import pytest
 

@@ -1,7 +1,5 @@
 """Comments in markdown: what names hold is shown as it is, and nothing of them is read as markdown."""
 
-from __future__ import annotations
-
 from activeeval.report.markdown_comment import comment, escaped
 
 

@@ -1,7 +1,5 @@
 """Numbers and counts as text: one plural, and no sign of what rounds to 0, whatever the value."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What was found, in words: a sentence for each verdict, digits that the interval is worth, a table of few columns."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

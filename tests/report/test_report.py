@@ -1,7 +1,5 @@
 """Results as tables and pictures: each field where it belongs, figures with their errors, columns of a design."""
 
-from __future__ import annotations
-
 import html
 import json
 import math

@@ -1,7 +1,5 @@
 """Cautions and notes are worded in one place, each of them, and a face may name parameters in its own way."""
 
-from __future__ import annotations
-
 import ast
 import json
 import math

@@ -1,7 +1,5 @@
 """What `estimate` answers beyond one number a question: segments, and what the interval will be at the planned end."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Samples, campaigns and further rounds drawn without the command line: what is drawn, said and refused."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path

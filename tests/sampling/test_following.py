@@ -1,7 +1,5 @@
 """`activeeval next`: the second sheet depends on the first."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

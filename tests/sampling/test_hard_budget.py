@@ -1,7 +1,5 @@
 """A budget is a hard one: what judges are handed costs no more, counted from the rows of their sheets alone."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """`--judged`: grades that are known already cost nothing, are not asked for again, and are in every estimate."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

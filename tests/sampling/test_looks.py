@@ -1,7 +1,5 @@
 """When labels are looked at where nobody says it: of sheets, of campaigns, of their further rounds, of plans."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

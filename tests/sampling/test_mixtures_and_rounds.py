@@ -1,7 +1,5 @@
 """`--model` repeated, rankings' own scores and somebody's grades as models; rounds that `estimate` reads together."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

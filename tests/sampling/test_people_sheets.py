@@ -1,7 +1,5 @@
 """Sheets for people: one each, workbooks to choose grades in, every wrong cell named at once."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """`activeeval plan`: rows, goals, pilots, and that no label is looked at."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

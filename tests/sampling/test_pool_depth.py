@@ -1,7 +1,5 @@
 """`--pool-depth`: lists end at a rank, the pool is what they hold then, and no measure counts deeper."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

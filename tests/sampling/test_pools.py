@@ -1,7 +1,5 @@
 """Pools in parquet on the command line: what is drawn of one is what is drawn of its runs."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pools in files without the command line: plans are those of the planner that holds the pool."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

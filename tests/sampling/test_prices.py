@@ -1,7 +1,5 @@
 """Money and hours: in plans, samples, campaigns and watches; what a price cannot be."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

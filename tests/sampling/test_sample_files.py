@@ -1,7 +1,5 @@
 """The file of a sample: what is read from it is what was drawn, and one that is lost, damaged or foreign is refused."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

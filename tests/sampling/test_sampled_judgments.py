@@ -1,7 +1,5 @@
 """Judgments of a sample that are scored plainly: the note beside an export, and who says so."""
 
-from __future__ import annotations
-
 import ir_measures
 import pytest
 from cli_cases import RUN, files, judge_file

@@ -1,7 +1,5 @@
 """`activeeval sample`, the way through the judges' spreadsheet, `activeeval estimate`, and `activeeval design`."""
 
-from __future__ import annotations
-
 import re
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """Budgets by segment: what is drawn, said and refused, and that samples come to what was asked for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A question about some of the queries: exactly unbiased, the parts of a whole, everything known its own census."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One sample that answers several questions, grows, and comes back on several sheets."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`--documents` and `--queries`: the judges read texts on the sheet, and nothing else changes."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`activeeval simulate`: its fields, its truth, its options, and that one seed is one answer."""
 
-from __future__ import annotations
-
 import math
 import re
 from types import SimpleNamespace

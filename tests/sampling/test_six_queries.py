@@ -1,7 +1,5 @@
 """Each task once, on a pool of six queries: what everything judged says is the mean score, in plain sums."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

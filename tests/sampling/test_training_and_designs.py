@@ -1,7 +1,5 @@
 """`--train`: judged queries of the runs train the model; `activeeval design`: what a budget asks of each item."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whether ids are unique: every repeat is found, however the ids are shared out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

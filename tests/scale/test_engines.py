@@ -1,7 +1,5 @@
 """Whoever goes over the partitions, the sample is the same, and what goes wrong comes back as one line."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import random

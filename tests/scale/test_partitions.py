@@ -1,7 +1,5 @@
 """Pools in parquet files: what a partition becomes, and what is refused in one line that names it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from each_once import each_once

@@ -1,7 +1,5 @@
 """Pools, samples and tables behind ``s3://``: the server is moto's, in this process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

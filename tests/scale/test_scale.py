@@ -1,7 +1,5 @@
 """A pool in chunks gives the sample of the whole pool, unit by unit, and its estimates."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The calculator of page one against the package's own plans, and what it says to odd input."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page of exit codes: its codes are those of the code, and each example ends with its own."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages of evidence show short tables and fold long ones, and lose no row of either."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

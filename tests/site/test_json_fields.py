@@ -1,7 +1,5 @@
 """Every field that a command prints as JSON stands on its page, and the page has no field that none prints."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

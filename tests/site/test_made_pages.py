@@ -1,7 +1,5 @@
 """Pages that are made: the tree that leads to a command, each command's page, the evidence."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

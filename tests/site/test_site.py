@@ -1,7 +1,5 @@
 """The built site in Chromium: every link, what page one weighs, wide and narrow, light and dark, as axe sees it."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from itertools import product

@@ -1,7 +1,5 @@
 """A small campaign behind the application, and people in front of it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

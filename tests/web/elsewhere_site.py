@@ -1,7 +1,5 @@
 """A site of the test's own that signs people in (OpenID Connect), at a port of this machine."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Campaigns behind a server of their own, and a real Chromium before them."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

@@ -1,7 +1,5 @@
 """Every page as axe sees it: WCAG 2.2 AA with the size of targets, light, dark and forced colours, wide and narrow."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 

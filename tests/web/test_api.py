@@ -1,7 +1,5 @@
 """Programs with a token: claim, submit and status, with the lines of the command line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

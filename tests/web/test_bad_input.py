@@ -1,7 +1,5 @@
 """What goes wrong at a page: a sentence that says what to do, and nothing lost."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 

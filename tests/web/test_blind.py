@@ -1,7 +1,5 @@
 """A judge's browser receives nothing of runs, ranks, levels, weights or of what others say, in any byte."""
 
-from __future__ import annotations
-
 import re
 
 from web.conftest import Site, answer

@@ -1,7 +1,5 @@
 """Bodies that are too large for a server, as a process: refused, and nothing of them is held."""
 
-from __future__ import annotations
-
 import select
 import socket
 import time

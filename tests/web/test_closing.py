@@ -1,7 +1,5 @@
 """A campaign that is closed gives out nothing, loses nothing, and is opened again."""
 
-from __future__ import annotations
-
 import pytest
 from web.conftest import answer, item_of, says
 

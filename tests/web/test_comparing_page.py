@@ -1,7 +1,5 @@
 """A judge who compares two documents at a time: the page, undo by replay, documents in frames of their own."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Connections before anybody is known: limits of heads in bytes and in time, and of their number."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Controls: known and repeated items among the others, which nobody can tell and which never count."""
 
-from __future__ import annotations
-
 import json
 import re
 

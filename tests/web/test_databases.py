@@ -1,7 +1,5 @@
 """The page on SQLite and on PostgreSQL: one judge's way through it, and what the store says in the end."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 from campaign_cases import Case

@@ -1,7 +1,5 @@
 """The API as it describes itself, asked by schemathesis: what it says of bodies, statuses and headers is so."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

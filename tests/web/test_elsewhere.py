@@ -1,7 +1,5 @@
 """People sign in at another site that knows them: who gets in, and every answer that nobody believes."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit

@@ -1,7 +1,5 @@
 """Tokens that nobody believes, people whom nobody knows, and sites that cannot be asked: nobody gets in."""
 
-from __future__ import annotations
-
 import hmac
 import json
 from base64 import urlsafe_b64encode

@@ -1,7 +1,5 @@
 """The judging page in a real Chromium: keys, clocks, lost connections, hostile texts, narrow windows."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import pytest

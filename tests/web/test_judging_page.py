@@ -1,7 +1,5 @@
 """A judge at the page, without scripts: an item, its grades by name, what was answered before."""
 
-from __future__ import annotations
-
 import re
 
 from web.conftest import Site, answer, item_of, says, to_the_end

@@ -1,7 +1,5 @@
 """The server killed again and again while eight programs judge: what it has acknowledged is there, once."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

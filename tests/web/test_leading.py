@@ -1,7 +1,5 @@
 """A lead: the answer as the commands say it, disagreements, people, the log, files."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

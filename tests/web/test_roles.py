@@ -1,7 +1,5 @@
 """Who may use which route, from where: tables that are made of the routes themselves."""
 
-from __future__ import annotations
-
 import json
 import re
 

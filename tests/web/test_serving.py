@@ -1,7 +1,5 @@
 """The server as a process: what it prints before it serves, where it may listen, how it ends."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import signal

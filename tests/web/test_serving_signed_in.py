@@ -1,7 +1,5 @@
 """The command that serves, as people sign in: passwords that are typed, secrets that nobody sees, what is refused."""
 
-from __future__ import annotations
-
 import importlib.util
 from types import SimpleNamespace
 

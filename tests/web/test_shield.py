@@ -1,7 +1,5 @@
 """What stands before every route: headers on all answers, sizes, where a server may listen."""
 
-from __future__ import annotations
-
 import hashlib
 from importlib.resources import files
 

@@ -1,7 +1,5 @@
 """Leads sign in with a password: sessions that are new each time, tries that run out, work that says nothing."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

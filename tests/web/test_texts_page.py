@@ -1,7 +1,5 @@
 """The texts of a campaign: a lead searches them, sees what is missing, and reads them as judges do."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

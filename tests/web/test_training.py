@@ -1,7 +1,5 @@
 """Whoever is new begins with items whose grades are known, and none of it counts."""
 
-from __future__ import annotations
-
 import pytest
 from web.conftest import Site, item_of
 

@@ -1,7 +1,5 @@
 """Stores of both databases, a small disk, and a tracer that lets calls of the system fail."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """Disks for tests: small ones, full ones, and such as can only be read. They can be mounted by root alone."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

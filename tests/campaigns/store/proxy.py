@@ -1,7 +1,5 @@
 """Stands between a store and its server, and cuts the connection in the middle of a commit."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

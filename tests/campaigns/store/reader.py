@@ -3,8 +3,6 @@
 ``python reader.py URL …`` is started as root and goes on as nobody.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

@@ -4,8 +4,6 @@
 refuses is given again with the same key, three times in all.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

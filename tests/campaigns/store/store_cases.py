@@ -1,7 +1,5 @@
 """Small campaigns, and a clock that goes on when it is told to."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

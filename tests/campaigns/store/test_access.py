@@ -1,7 +1,5 @@
 """Who may come in: invites that work once, sessions that end, of which the store has digests alone."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,7 +1,5 @@
 """The store does what plain lists do, whatever is asked of it in whatever order."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Nobody can tell the two apart. What can be sent again is, and counts once; all else ends in one line that says so.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What a page claims: query by query within a block, and within a query as chance will have it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from store_cases import grade, make_campaign, make_units

@@ -3,8 +3,6 @@
 Processes of SQLite are started under a tracer that lets calls fail, those of a PostgreSQL server get one attached.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import subprocess

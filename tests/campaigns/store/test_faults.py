@@ -1,7 +1,5 @@
 """Databases that are not there, damaged, locked, of another version: one line each, and nothing lost."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import sqlite3

@@ -1,7 +1,5 @@
 """A disk that is full: one line, nothing lost of what was acknowledged, and all goes on once there is room."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

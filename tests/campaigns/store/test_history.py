@@ -1,7 +1,5 @@
 """Answers that take the place of earlier ones, leases that start again, what a lead decides: on both databases."""
 
-from __future__ import annotations
-
 import pytest
 from store_cases import check_whole, complaint, grade, make_campaign, make_units, work_off
 

@@ -1,7 +1,5 @@
 """Processes killed with SIGKILL in the middle of their work: what was acknowledged is there."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

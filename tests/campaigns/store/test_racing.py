@@ -1,7 +1,5 @@
 """Sixteen threads at once: nobody gets another's item, nothing is stored twice."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

@@ -1,7 +1,5 @@
 """Files of SQLite on a medium or in a folder where nothing can be written: they are read all the same."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

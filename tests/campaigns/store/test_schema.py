@@ -1,7 +1,5 @@
 """The tables that the migration makes are those that the store knows."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sqlite3

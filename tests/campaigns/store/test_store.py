@@ -1,7 +1,5 @@
 """What the store promises, law by law, on both databases."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -1,7 +1,5 @@
 """Watches and nights in both databases: a night and its campaign are there together or not at all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
