@@ -3,6 +3,7 @@
 import io
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,37 +96,8 @@ def test_the_commands_work_as_they_are_printed(answered, call, folder, name):
         judge_all(folder)
 
 
-WRONG = {
-    "answer 1: gone.run: no such file": ["gone.run"],
-    "answer 1: a.rum: no such file; did you mean a.run?": ["a.rum"],
-    "answer 1: expected one or several files, each once, got 'a.run a.run'": ["a.run a.run"],
-    "answer 1: 'a.run: No closing quotation": ["'a.run"],
-    "answer 1 is missing: Your run files, the new one first": [],
-    "answer 2: gone.qrels: no such file": ["a.run", "gone.qrels"],
-    "answer 2: expected one file, or none, got 'a b'": ["a.run", "a b"],
-    "answer 3: without judgments nobody cannot be the answer: name who judges": ["a.run", "", "nobody"],
-    "answer 3: script cannot be combined with names, got 'ann script'": ["a.run", "", "ann script"],
-    "answer 4: the largest grade must be 1 to 1000, got 0": ["a.run", "", "", "DCG@5 0"],
-    "answer 4: unknown measure 'foo'; known: ": ["a.run", "", "", "foo"],
-    "answer 4: kNDCG(k=5)@10: ": ["a.run", "", "", "kNDCG(k=5)@10"],
-    "answer 5: a budget is a number of judgments, as 200, or a share, as 10%, got 'many'": ["a.run", *[""] * 3, "many"],
-    "answer 5: a half-width is a positive number, as ±0.05, got 'x'": ["a.run", *[""] * 3, "±x"],
-    "answer 4: no judgment tells the largest grade: add it to the measure, as DCG@5 3": ["a.run", "", "", "DCG@5"],
-    "answer 2: elsewhere.qrels: none of its 20 grades is of an item of the pool": ["a.run", "elsewhere.qrels"],
-    "answer 1: old.qrels:1: ": ["old.qrels"],
-    "answer 4: no judgment tells the largest grade: add it to the measure, as P@1 3": [
-        *("a.run", "zeros.qrels", "", "P@1")
-    ],
-    "answer 4: no label can change DCG@3: the ranking does not differ": ["same.run a.run", "", "", "DCG@3 3"],
-    "answer 5: --budget 20 does not pay for the most expensive unit (40 at most): --budget 40, or "
-    "--pool-depth 10 (20)": ["long.run longer.run", "", "", "nDCG@3 3", "20"],
-    "answer 5: --budget 1% (1.27 judgments) does not pay for the most expensive unit (40 at most): --budget 31.5%": [
-        *("long.run longer.run", "", "", "nDCG@3 3", "1%")
-    ],
-    "answer 6: a margin is a number from 0 on, in the unit of the measure, as 0.01, got '-1'": [
-        *("a.run b.run", "", "", "", "", "-1")
-    ],
-}
+ROWS = [line.split("\t") for line in Path(__file__).with_name("wrong-answers.tsv").read_text("utf-8").splitlines()[1:]]
+WRONG = {says: json.loads(answers) for says, answers in ROWS}
 
 
 @pytest.mark.parametrize("problem", WRONG)

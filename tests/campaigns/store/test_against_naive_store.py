@@ -1,7 +1,9 @@
 """The store does what plain lists do, whatever is asked of it in whatever order."""
 
 import itertools
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -134,46 +136,8 @@ def follow(pair, commands):
     pair.check()
 
 
-CLAIMS = "claim ann, claim bob, claim cyd"
-SCRIPTS = {
-    "items come by block, unit and place": ({}, "work_off ann"),
-    "an open item comes back, and the old token is late": ({}, "claim ann, sleep 9999, claim ann, submit 1, submit 0"),
-    "a lease is over after its last moment": (
-        {"units": (1, 1)},
-        "claim ann, claim bob, sleep 900, claim bob, sleep 0.000001, claim bob, submit 1, submit 0",
-    ),
-    "an answer after the lease counts while nobody took the item": ({}, "claim ann, sleep 5000, submit 0"),
-    "several judges take other units": ({"k": 2, "units": (3, 2, 3)}, f"{CLAIMS}, work_off ann, work_off bob"),
-    "in strict order whatever is next is taken, and nothing put off": (
-        {"strict_order": True, "units": (2, 3)},
-        f"{CLAIMS}, submit_and_claim 2, submit 0 later",
-    ),
-    "judges stay in their unit": (
-        {"units": (2, 3, 2)},
-        "claim ann, claim bob, submit_and_claim 0, submit_and_claim 2, submit_and_claim 1, submit_and_claim 0",
-    ),
-    "open leases do not hold back the next block": ({"units": (2, 1, 1)}, CLAIMS),
-    "what is put off comes last of its block, the oldest first": (
-        {"units": (3, 2, 2)},
-        "claim ann, submit_and_claim 0 later, submit_and_claim 0 later, work_off ann",
-    ),
-    "what one puts off another gets at once": ({}, "claim ann, submit 0 later, claim bob"),
-    "what is taken back waits again": (
-        {"units": (1, 1)},
-        "claim ann, submit 0, retract 3, claim bob, retract 3, retract 1",
-    ),
-    "the next claims after rebuilding are the same": (
-        {"k": 2, "units": (6, 2, 3)},
-        "claim ann, claim bob, submit_and_claim 1, submit_and_claim 0 later, record cyd 2, retract 10, sleep 1000, "
-        f"claim dan, submit 3 cannot, rebuild 0, {CLAIMS}, claim eve, claim fay",
-    ),
-    "a key is of one item": ({}, "claim ann, submit_and_claim 0 1 k, submit_and_claim 1 1 k, submit 0 1 k"),
-    "a file may say an item several times": ({}, "record ann 1 1, record ann 1 1, record ann 1 2, record ann 1 1"),
-    "judgments from files": (
-        {"k": 2},
-        "record ann 1, record ann 7 1 k, record ann 7, record ann 1 cannot, record bob 1 cannot, record cyd 1 cannot",
-    ),
-}
+ROWS = [line.split("\t") for line in Path(__file__).with_name("scripts.tsv").read_text("utf-8").splitlines()[1:]]
+SCRIPTS = {what: (json.loads(options), commands) for what, options, commands in ROWS}
 SAYS = {"later": JudgeAnswer(kind="deferred"), "cannot": JudgeAnswer(kind="cannot")}
 
 

@@ -1,6 +1,7 @@
 """Databases that are not there, damaged, locked, of another version: one line each, and nothing lost."""
 
 import contextlib
+import json
 import random
 import sqlite3
 from pathlib import Path
@@ -228,33 +229,10 @@ def no_triggers(url, table):
     return [f"DROP TRIGGER {table}_no_change ON {table}"]
 
 
-AT, PLACE = "WHERE seq =", "assignment 1 of place"
-FREED = "UPDATE assignment SET state = 'free', judge = NULL"
+TAMPERED = [line.split("\t") for line in Path(__file__).with_name("tampered.tsv").read_text().splitlines()[1:]]
 
 
-@pytest.mark.parametrize(
-    ("table", "change", "says"),
-    [
-        ("event", "DELETE FROM event WHERE seq = 6", ["event 6 is missing: after 5 comes 7"]),
-        ("event", "UPDATE event SET grade = 3 WHERE seq = 6", ["event 6 was altered"]),
-        ("event", "UPDATE event SET body = '{' WHERE seq = 6", ["event 6 is damaged"]),
-        ("event", f"UPDATE event SET reason = 'x', digest = 'y' {AT} 4", ["event 4 was altered", "event 5 was "]),
-        ("event", "DELETE FROM event WHERE seq > 10", [f"{PLACE} 1 of unit 2 differs from the one that follows"]),
-        ("", f"{FREED} WHERE unit = 2 AND position = 0", [f"{PLACE} 0 of unit 2 differs"]),
-        ("", "UPDATE assignment SET judge = 'bob' WHERE unit = 1 AND position = 0", [f"{PLACE} 0 of unit 1 differs"]),
-        ("", "DELETE FROM assignment WHERE unit = 4 AND position = 1", [f"{PLACE} 1 of unit 4 differs"]),
-        ("unit", "UPDATE unit SET cost = 2 WHERE number = 3", ["unit 3 differs from the one drawn in event 3"]),
-        ("place", "UPDATE place SET probability = 0.9 WHERE unit = 2", ["unit 2 differs from the one drawn in event"]),
-        ("document", "UPDATE document SET content = '{}'", ["the text of document"]),
-        ("place", "UPDATE place SET document = (SELECT min(digest) FROM document)", ["unit "]),
-        ("query", "UPDATE query SET text = 'x' WHERE query_id = 'q0'", ["unit 3 differs from the one drawn in event"]),
-        ("campaign", "UPDATE campaign SET config = '{}'", ["event 1 or the campaign's set-up was altered"]),
-        ("campaign", "UPDATE campaign SET max_grade = 9", ["event 1 or the campaign's set-up was altered"]),
-        ("sample", "UPDATE sample SET seq = 3", ["version 1 of the sample is as of event 3, its units as of 0"]),
-        ("sample", "UPDATE sample SET digest = 'x'", ["unit 1 differs from the one drawn in event 1"]),
-        ("judge", "DELETE FROM judge", ["event 5 is of judge 'ann', who is not in the table of judges"]),
-    ],
-)
+@pytest.mark.parametrize(("table", "change", "says"), TAMPERED)
 def test_verify_finds_what_was_changed(store, either_url, table, change, says):
     make_campaign(store)
     for _ in range(4):
@@ -263,7 +241,7 @@ def test_verify_finds_what_was_changed(store, either_url, table, change, says):
     assert store.verify("night") == []
     run_sql(either_url, *(no_triggers(either_url, table) if table else []), change)
     problems = store.verify("night")
-    for expected in says:
+    for expected in json.loads(says):
         assert any(problem.startswith(expected) for problem in problems), problems
     assert all("\n" not in problem for problem in problems)
 

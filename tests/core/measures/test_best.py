@@ -5,37 +5,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from activeeval.core.measures import AP, DCG, ERR, NDCG, RBP, RR, Additive, Cascade, Precision, Recall, Success, kNDCG
+from activeeval.core.measures import AP, ERR, NDCG, Additive, Cascade, Success, kNDCG, parse_measure
 from activeeval.core.measures.best import best_grades
 from activeeval.core.pool import QueryPool, Rankings
 
 TOP = 2
-MEASURES = [
-    NDCG(),
-    NDCG("exp", 3),
-    NDCG(cutoff=1),
-    NDCG([0.5, 1, 3], 3),
-    NDCG([0, 2, 1]),
-    NDCG([1, 1, 1]),
-    Recall(2),
-    Recall(3, rel=2),
-    Recall(2, rel=0),
-    AP(),
-    AP(2),
-    AP(cutoff=3),
-    AP(0),
-    AP(TOP + 1),
-    DCG(),
-    RBP(),
-    Precision(3),
-    Additive([0, 1, 3], [1, -0.5, 0.2, -0.1]),
-    Additive([-1, 2, 1], [1, 0.5, 0.2]),
-    ERR(TOP),
-    RR(),
-    Success(2),
-    Cascade([0.1, 0.9, 0.4], [0.2, 0.1, 1, 0.5]),
-    Cascade([0.1, 0.9, 0.4], [-0.2, 0.1, -1, 0.5]),
-]
+NAMED = "nDCG nDCG(dcg='exp-log2')@3 nDCG@1 R@2 R(rel=2)@3 R(rel=0)@2 AP AP(rel=2) AP@3 AP(rel=0) DCG RBP P@3 RR"
+MEASURES = [*map(parse_measure, NAMED.split()), AP(TOP + 1), ERR(TOP), Success(2)]
+MEASURES += [NDCG(gains, cutoff) for gains, cutoff in (([0.5, 1, 3], 3), ([0, 2, 1], None), ([1, 1, 1], None))]
+MEASURES += [Additive([0, 1, 3], [1, -0.5, 0.2, -0.1]), Additive([-1, 2, 1], [1, 0.5, 0.2])]
+MEASURES += [Cascade([0.1, 0.9, 0.4], discounts) for discounts in ([0.2, 0.1, 1, 0.5], [-0.2, 0.1, -1, 0.5])]
 
 
 def lists(n):

@@ -1,6 +1,7 @@
 import math
 import shutil
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,32 +58,8 @@ def theirs(measure, collection, provider):
     return np.array([values.get(q, 0.0) for q in collection.pool.query_ids.tolist()])
 
 
-IR_MEASURES = [
-    ("nDCG", "nDCG", "pytrec_eval"),
-    ("nDCG@3", "nDCG@3", "pytrec_eval"),
-    ("nDCG@10", "ndcg_cut_10", "pytrec_eval"),
-    ("nDCG(gains={0:0,1:1,2:3,3:7,4:15})@5", "nDCG(dcg='exp-log2')@5", "pytrec_eval"),
-    ("nDCG(gains={0:0,1:1,2:3,3:7,4:15})", "ndcg_burges", "pytrec_eval"),
-    ("nDCG(gains={0:0,1:0,2:1,3:9,4:9})@7", "nDCG(gains={0:0,1:0,2:1,3:9,4:9})@7", "pytrec_eval"),
-    ("P@1", "P@1", "pytrec_eval"),
-    ("P(rel=3)@10", "P(rel=3)@10", "pytrec_eval"),
-    ("RR", "RR", "pytrec_eval"),
-    ("RR(rel=2)", "RR(rel=2)", "pytrec_eval"),
-    ("RR@10", "RR@10", "msmarco"),
-    ("RR(rel=2)@3", "RR(rel=2)@3", "msmarco"),
-    ("R@1", "R@1", "pytrec_eval"),
-    ("R@10", "recall.10", "pytrec_eval"),
-    ("R(rel=2)@5", "R(rel=2)@5", "pytrec_eval"),
-    ("R@100", "recall_100", "pytrec_eval"),
-    ("Success@1", "Success@1", "pytrec_eval"),
-    ("Success@5", "success_5", "pytrec_eval"),
-    ("Success(rel=2)@10", "Success(rel=2)@10", "pytrec_eval"),
-    ("AP", "AP", "pytrec_eval"),
-    ("AP@10", "map_cut.10", "pytrec_eval"),
-    ("AP(rel=2)@5", "AP(rel=2)@5", "pytrec_eval"),
-    ("Judged@1", "Judged@1", "judged"),
-    ("Judged@10", "judged@10", "judged"),
-]
+ROWS = Path(__file__).with_name("ir-measures.tsv").read_text("utf-8").splitlines()[1:]
+IR_MEASURES = [tuple(line.split("\t")) for line in ROWS]
 
 
 @pytest.mark.kernel
