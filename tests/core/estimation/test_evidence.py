@@ -141,6 +141,7 @@ def test_what_is_not_known_of_the_pool_is_not_known_of_the_population():
         evaluate(census, "world")
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("with_replacement", [False, True])
 def test_nineteen_in_twenty_intervals_hold_the_superpopulations_mean(with_replacement):

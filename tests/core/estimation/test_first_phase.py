@@ -138,6 +138,8 @@ def judged_whole(random, weights, draw, values, predicted):
     return sample_of(opened, chances[opened], certain=np.flatnonzero(~left), **known, drawn=drawn)
 
 
+@pytest.mark.slow
+@pytest.mark.statistical
 def test_intervals_cover_the_traffic_of_the_log():
     """Of all judged, and of some: 1,000 draws of queries each, of a log and of its judged part."""
     n = 60

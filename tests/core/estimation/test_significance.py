@@ -86,6 +86,7 @@ def test_drawn_flips_are_seeded_and_never_give_zero():
     assert compare_scores(first + 9, second, n_permutations=99, rng=0).p_randomization == 1 / 100
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_p_values_are_uniform_where_nothing_differs():
     """2,000 pairs of 15: the share of p ≤ 0.1 has standard error 0.0067; bound four, false-alarm rate 2e-4."""

@@ -163,6 +163,8 @@ def simulated(repetitions, n_queries, seed):
     return np.mean(held)
 
 
+@pytest.mark.slow
+@pytest.mark.statistical
 @pytest.mark.parametrize("n_queries", [8, 60])
 def test_all_differences_hold_as_often_as_they_say(n_queries):
     """Of normal queries at 95 %: within 4 standard errors of 800 repetitions, missed by chance once in 16,000 runs.
