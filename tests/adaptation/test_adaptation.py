@@ -13,8 +13,6 @@ from activeeval.adaptation.weights import Differences
 from activeeval.core.errors import InputError, SolverError
 from activeeval.core.kernels.bundles import SparseRows
 from activeeval.core.kernels.learning import leaf_pairs, losses
-from activeeval.rankers.losses import PairHinge, PairSquared
-from activeeval.rankers.pairs import WeightedPairs
 from tests import naive_adaptation as naive
 
 
@@ -147,16 +145,6 @@ def small_rows():
     return D, rows, np.array([0.2, 2.0, -0.4, 0.1, 0.0]), np.array([2, 4, 0, 3, 1])
 
 
-@pytest.mark.kernel
-def test_losses_are_those_of_the_other_rankers():
-    scores = np.array([0.3, 1.0, -2.0])
-    pairs = WeightedPairs.alike(np.array([0, 1]), np.array([1, 2]))
-    value, gradient = PairSquared().of_pairs(pairs)(scores)
-    assert value == pytest.approx((1.7**2 + 2.0**2) / 2)
-    np.testing.assert_allclose(gradient, [-1.7, 1.7 + 2.0, -2.0], rtol=1e-12)
-    assert PairHinge().of_pairs(pairs)(scores)[0] == pytest.approx(1.7 / 2)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_a_large_lambda_leaves_the_base_and_a_small_one_suits_the_pairs(base, X, method):
     pairs = preferences(X, 100)
@@ -221,14 +209,6 @@ def test_a_path_is_its_lambdas_one_by_one(base, X, method):
     for ridge, ranker in zip((0.1, 3.0), base.path(X, pairs, [0.1, 3.0], method=method, rng=2), strict=True):
         alone = base.adapt(X, pairs, method=method, regularization=ridge, rng=2)
         np.testing.assert_array_equal(ranker.coef_, alone.coef_)
-
-
-def test_seeds(base, X):
-    def adapted(rng):
-        return base.adapt(X, preferences(X, 40), method="sgd", n_epochs=2, rng=rng).coef_
-
-    np.testing.assert_array_equal(adapted(1), adapted(np.random.default_rng(1)))
-    assert (adapted(1) != adapted(2)).any()
 
 
 def test_bad_features_are_told_in_one_line(base, X):

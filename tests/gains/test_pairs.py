@@ -52,24 +52,6 @@ def test_differences_are_those_of_the_vectors(data):
 # The door
 
 
-@pytest.mark.parametrize(
-    "lists",
-    [
-        [[2, 0], [1, 1]],
-        ((2, 0), (1, 1)),
-        [[2.0, 0], np.array([1, 1])],
-        np.array([[2, 0], [1, 1]], dtype=np.uint8),
-        np.array([[2.0, 0.0], [1.0, 1.0]]),
-        np.array([[2, 0], [1, 1]], dtype=object),
-    ],
-)
-def test_whole_grades_of_any_type_are_grades(lists):
-    data = PreferenceData(lists, [[0, 0], [0, 1]])
-    assert data.preferred.dtype == data.other.dtype == np.int64
-    assert data.preferred.tolist() == [[2, 0], [1, 1]]
-    assert (data.n_pairs, data.depth, data.n_levels, data.max_grade) == (2, 2, 3, 2)
-
-
 def test_the_scale_is_what_occurs_or_what_is_given():
     assert PreferenceData([[0, 0]], [[0, 0]]).max_grade == 1
     assert PreferenceData([[0, 0]], [[0, 3]]).max_grade == 3

@@ -232,20 +232,6 @@ def test_what_a_lead_decides_goes_on_counting_where_the_grades_are_shared():
     assert label_of(watch, pair) == 2
 
 
-def test_nights_drawn_anew_cover_the_truth():
-    """False alarm: of 4 independent values with 95 % intervals 3 or more miss with a probability of 5e-4."""
-    misses, rounding = 0, 1e-9
-    for seed in range(2):
-        watch = Watch.judged(seed=seed, budget=12.0)
-        for night in (2, 3):
-            run = run_of(night)
-            watch.night(night, half_of(run, 10 + night))
-            watch.judge_campaign(watch.draw(night, run, replaces=True).campaign)
-            value = watch.says().values[0]
-            misses += not value.low - rounding <= true_value(run) <= value.high + rounding
-    assert misses < 3
-
-
 @pytest.mark.parametrize(
     ("night", "says"),
     [

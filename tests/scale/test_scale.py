@@ -466,12 +466,6 @@ def test_questions_must_be_the_same_of_all_chunks_and_need_a_method():
         chunked_design(chunks, questions, "items", weights=())
 
 
-def test_methods_that_cannot_sample_for_a_measure_name_the_chunk():
-    target, probs, _ = whole(measure=ERR(4))
-    with pytest.raises(InputError, match=r"^chunks\[0\]: item designs are for additive measures"):
-        chunked_design(cut(target, probs), ERR(4), "items")
-
-
 @pytest.mark.parametrize("method", ["items", "active"])
 def test_a_sample_is_gathered_from_the_designs_own_chunks(method):
     target, probs, _ = whole()
