@@ -38,18 +38,9 @@ OUTPUTS, TASKS = DOCS / "outputs.md", DOCS / "five-tasks.md"
 GRADERS = DOCS / "graders.md"
 SHOWN = ("a-week.md", "gate.md", "nights.md", "campaigns.md", "page.md", "traffic.md", "scale.md")
 HOW_TO = (
-    "how-many-judgments.md",
-    "overheads-and-costs.md",
-    "old-labels.md",
-    "several-judges.md",
-    "spreadsheets.md",
-    "segments.md",
-    "top-k.md",
-    "learn-gains.md",
-    "tune-a-ranker.md",
-    "many-runs.md",
-    "read-early.md",
-    "in-python.md",
+    *("how-many-judgments.md", "overheads-and-costs.md", "old-labels.md", "several-judges.md"),
+    *("spreadsheets.md", "segments.md", "top-k.md", "learn-gains.md", "tune-a-ranker.md", "many-runs.md"),
+    *("read-early.md", "in-python.md"),
 )
 GENERATED = [OUTPUTS, TASKS, GRADERS, *(DOCS / name for name in HOW_TO)]
 """Pages whose files `page_files.make_files` makes."""

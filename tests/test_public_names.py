@@ -17,18 +17,10 @@ IN_A_MODULE = {"__version__": "activeeval", "METHODS": "activeeval.core.design.m
 UNNAMED = ("ForestGradeModel", "HyperLinearRanker", "cross_fitted_probs", "read_letor")
 """Names of rooms that the overview leads to, which programs call here."""
 GROUPS = (
-    "Read judgments that are there",
-    "Plan and draw what to judge",
-    "Read what was judged",
-    "Judge for as long as it takes",
-    "Queries, rankings and judgments",
-    "Measures",
-    "Methods and designs",
-    "Simulate where all labels are known",
-    "Grade models and graders",
-    "Learn what grades are worth",
-    "Top-k labels and rankers",
-    "Errors and warnings",
+    *("Read judgments that are there", "Plan and draw what to judge", "Read what was judged"),
+    *("Judge for as long as it takes", "Queries, rankings and judgments", "Measures", "Methods and designs"),
+    *("Simulate where all labels are known", "Grade models and graders", "Learn what grades are worth"),
+    *("Top-k labels and rankers", "Errors and warnings"),
 )
 
 

@@ -61,12 +61,8 @@ def test_a_database_of_something_else_is_left_alone(sqlite_url):
     "url",
     [
         *(
-            "",
-            "night.activeeval",
-            "mysql://host/db",
-            "sqlite+aiosqlite:///x",
-            "postgresql://[",
-            "postgresql://h:port/db",
+            *("", "night.activeeval", "mysql://host/db", "sqlite+aiosqlite:///x"),
+            *("postgresql://[", "postgresql://h:port/db"),
         ),
         *(
             "sqlite://host/night",

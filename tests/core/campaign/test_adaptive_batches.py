@@ -224,25 +224,6 @@ def test_another_question_is_refused_and_a_segment_is_read():
     )
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("n", [40, pytest.param(1500, marks=pytest.mark.slow)])
-def test_batchs_are_unbiased_at_a_hard_budget(n):
-    """The difference form, samples of twelve queries: within 4 standard errors, 1 run in 15,000 would fail."""
-    random = np.random.default_rng(2)
-    lengths = random.integers(3, 7, 12).tolist()
-    pool = pool_of(lengths, query_costs=np.full(12, 0.5))
-    target = Target(NDCG("exp", cutoff=2), rankings_of(pool, [random.permutation(n).tolist() for n in lengths]))
-    labels = random.integers(0, 3, pool.n_items)
-    method = METHODS["depth_plain"].looking("3")
-    design = method.design(target, random.dirichlet(np.ones(3), pool.n_items), budget=30.0)
-    values = []
-    for seed in range(n):
-        campaign = judge_all(Campaign(design, rng=seed, by_batches=True), labels)
-        values.append(campaign.estimate().value)
-    truth = float(pool.query_probs @ target.values(labels))
-    assert abs(np.mean(values) - truth) <= 4 * np.std(values) / math.sqrt(n)
-
-
 def test_the_log_alone_makes_the_same_campaign():
     design, labels = case_of(looks="each")
     campaign = judge_all(Campaign(design, rng=3), labels)

@@ -174,22 +174,10 @@ def test_sparse_features_are_refused_with_advice(items):
 
 
 CHECKS = [
-    "parameters_default_constructible",
-    "no_attributes_set_in_init",
-    "get_params_invariance",
-    "set_params",
-    "estimators_dtypes",
-    "estimators_pickle",
-    "estimators_overwrite_params",
-    "dont_overwrite_parameters",
-    "dict_unchanged",
-    "fit_idempotent",
-    "methods_sample_order_invariance",
-    "methods_subset_invariance",
-    "estimators_unfitted",
-    "fit2d_predict1d",
-    "fit1d",
-    "estimators_empty_data_messages",
+    *("parameters_default_constructible", "no_attributes_set_in_init", "get_params_invariance", "set_params"),
+    *("estimators_dtypes", "estimators_pickle", "estimators_overwrite_params", "dont_overwrite_parameters"),
+    *("dict_unchanged", "fit_idempotent", "methods_sample_order_invariance", "methods_subset_invariance"),
+    *("estimators_unfitted", "fit2d_predict1d", "fit1d", "estimators_empty_data_messages"),
 ]
 
 

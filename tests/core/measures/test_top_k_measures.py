@@ -47,24 +47,6 @@ def test_a_truth_does_not_depend_on_the_order_of_the_rows():
     assert one[order].tolist() == other.tolist()
 
 
-@each_once(("cutoff", [None, 1, 3, 10]), ("k", [1, 3, 5]))
-def test_scores_are_those_of_plain_loops_on_kappa_grades(k, cutoff):
-    rng, lengths = np.random.default_rng(k), [4, 7, 2]
-    pool = naive.pool_of(lengths)
-    truth = top_k_grades(pool, rng.random(13), k)
-    ranking = Rankings.from_scores(pool, rng.random(13))
-    for q, (ndcg, err) in enumerate(
-        zip(kNDCG(k, cutoff).score(pool, truth, ranking), kERR(k, cutoff).score(pool, truth, ranking), strict=True)
-    ):
-        first, last = pool.query_offsets[q : q + 2]
-        grades = truth[first:last].tolist()
-        own = (ranking.items[ranking.offsets[q] : ranking.offsets[q + 1]] - first).tolist()
-        assert ndcg == pytest.approx(naive.ndcg(grades, own, cutoff=cutoff), abs=1e-12)
-        assert err == pytest.approx(naive.err(grades, own, k, cutoff=cutoff), abs=1e-12)
-    perfect = Rankings.from_scores(pool, truth + rng.random(13) / 2)
-    assert kNDCG(k, cutoff).score(pool, truth, perfect) == pytest.approx(1.0)
-
-
 def shared_grades(values, k):
     """κ-grades of values in which equal ones are alike: all have the first rank of theirs; below 0 not judged."""
     ranks = [1 + sum(other > value for other in values) for value in values]

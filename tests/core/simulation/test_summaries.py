@@ -171,11 +171,6 @@ def test_labels_saved_skips_a_census_and_bears_noise():
     assert np.isnan(saved_at(budgets, own, passive)[[0, 3]]).all()
 
 
-def test_only_a_comparison_can_choose_wrongly():
-    designs, labels = labelled(compare=False)
-    assert all(summary.selection_error is None for summary in simulate(designs, labels, [60], 20, rng=0))
-
-
 def test_a_tie_is_half_a_wrong_choice():
     """One query of three differs, by +1: A is better; samples without that query tie."""
     pool = pool_of([2] * 3)
