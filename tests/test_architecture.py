@@ -16,84 +16,15 @@ from benchmarks.house import nodes_of
 
 HOUSE = Path(activeeval.__file__).parent
 
-BASE = {
-    f"core/{name}"
-    for name in ("errors", "checks", "types", "lazily", "interval_ends", "results", "masked_addresses", "options")
-}
-NOUNS = BASE | {"core/kernels", "core/pool", "core/measures", "core/judgments"}
-SCIENCE = NOUNS | {"core/design", "core/estimation", "core/grade_models", "core/answers"}
-CORE = SCIENCE | {"core/campaign", "core/simulation", "core/planning"}
-FRAMES = CORE | {"formats", "report", "inputs", "cli"}
-ALLOWED = {
-    # the core knows nothing above it
-    "core/errors": set(),
-    "core/types": set(),
-    "core/lazily": set(),
-    "core/masked_addresses": set(),
-    "core/kernels": {"core/types"},
-    "core/checks": {"core/errors", "core/types"},
-    "core/interval_ends": {"core/checks", "core/errors", "core/types"},
-    "core/results": {"core/interval_ends", "core/types"},
-    "core/options": set(),
-    "core/answers": {"core/results"},
-    "core/pool": BASE | {"core/kernels"},
-    "core/measures": BASE | {"core/kernels", "core/pool"},
-    "core/judgments": BASE | {"core/pool"},
-    "core/grade_models": BASE | {"core/pool", "core/measures"},
-    "core/design": BASE | {"core/kernels", "core/pool", "core/measures"},
-    "core/estimation": BASE | {"core/kernels", "core/pool", "core/measures", "core/design"},
-    "core/campaign": SCIENCE,
-    "core/simulation": SCIENCE,
-    "core/planning": SCIENCE | {"core/simulation"},
-    # frames that capabilities stand in
-    "formats": CORE,
-    "report": CORE | {"formats"},
-    "inputs": CORE | {"formats", "report", "topk"},
-    "cli": CORE | {"formats", "report", "inputs"},
-    # capabilities
-    "rankers": NOUNS | {"core/grade_models"},
-    "topk": NOUNS,
-    "gains": FRAMES,
-    "adaptation": FRAMES | {"rankers"},
-    "scale": SCIENCE | {"core/campaign"},
-    "traffic": FRAMES,
-    "sampling": FRAMES | {"scale", "traffic"},
-    "graders": FRAMES | {"sampling"},
-    "campaigns": FRAMES | {"sampling", "graders", "topk"},
-    "scoring": FRAMES | {"sampling", "traffic", "campaigns"},
-    "monitoring": FRAMES | {"sampling", "scoring", "campaigns"},
-    "quickstart": FRAMES | {"sampling"},
-    "web": FRAMES | {"campaigns"},
-    "__main__": {"cli"},
-}
-LIBRARIES = {
-    "numba": {"core/kernels"},
-    "sklearn": {"core/grade_models", "rankers", "adaptation", "gains"},
-    "mord": {"core/grade_models"},
-    "clarabel": {"rankers", "adaptation", "gains"},
-    "scipy.optimize": {"core/grade_models", "rankers", "adaptation", "gains"},
-    "rich": {"cli"},
-    "matplotlib": {"report"},
-    "jinja2": {"report", "web"},
-    "fastapi": {"web"},
-    "starlette": {"web"},
-    "pydantic": {"web"},
-    "uvicorn": {"web"},
-    "markdown_it": {"web"},
-    "argon2": {"web"},
-    "authlib": {"web"},
-    "joserfc": {"web"},
-    "mlflow": {"formats"},
-    "python_calamine": {"formats"},
-    "sqlalchemy": {"campaigns"},
-    "alembic": {"campaigns"},
-    "psycopg": {"campaigns"},
-    "dask": {"scale"},
-    "distributed": {"scale"},
-    "ray": {"scale"},
-    "pyspark": {"scale"},
-    "py4j": {"scale"},
-}
+TABLE = {}
+for line in Path(__file__).with_name("rooms.tsv").read_text("utf-8").splitlines():
+    if line[0] != "#":
+        what, _, words = line.partition("\t")
+        TABLE[what] = set().union(*(TABLE[word] if word.isupper() else {word} for word in words.split()))
+ALLOWED, LIBRARIES = (
+    {what.removeprefix(kind): held for what, held in TABLE.items() if what.startswith(kind)}
+    for kind in ("room ", "library ")
+)
 ENGINES = ("dask", "distributed", "ray", "pyspark", "py4j")
 MODULES = [path for path in sorted(HOUSE.rglob("*.py")) if path != HOUSE / "__init__.py"]
 

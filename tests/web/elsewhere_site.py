@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.send(*self.site.tokens(form, self.headers.get("Authorization")))
 
     def send(self, status, page):
-        content = json.dumps(page).encode() if self.site.answer is None else self.site.answer
+        content = (json.dumps(page) if self.site.answer is None else self.site.answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))

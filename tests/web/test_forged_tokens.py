@@ -3,9 +3,10 @@
 import hmac
 import json
 from base64 import urlsafe_b64encode
+from pathlib import Path
 
 import pytest
-from web.elsewhere_site import CLIENT, SECRET, START, AtSite, came_back, is_refused
+from web.elsewhere_site import SECRET, START, AtSite, came_back, is_refused
 
 
 @pytest.fixture(scope="module")
@@ -14,28 +15,16 @@ def closed(shared):
     return AtSite(shared)
 
 
-NOW = 1_600_000_000
-LIES = {
-    "another issuer": {"says": {"iss": "https://evil.example"}},
-    "another audience": {"says": {"aud": "another client"}},
-    "no audience": {"says": {"aud": None}},
-    "two audiences without a party": {"says": {"aud": [CLIENT, "another"]}},
-    "another party": {"says": {"aud": [CLIENT, "another"], "azp": "another"}},
-    "expired": {"says": {"exp": NOW}},
-    "expires never": {"says": {"exp": None}},
-    "expires at no time": {"says": {"exp": "soon"}},
-    "issued in the future": {"says": {"iat": 4_000_000_000}},
-    "not yet good": {"says": {"nbf": 4_000_000_000}},
-    "another nonce": {"says": {"nonce": "of another sign-in"}},
-    "no nonce": {"says": {"nonce": None}},
-    "nobody": {"says": {"sub": None}},
-    "another access token": {"says": {"at_hash": "bm90IGl0"}},
-}
+SITES = [json.loads(line) for line in Path(__file__).with_name("doubtful-sites.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("lie", LIES)
+def sites_of(what):
+    return [pytest.param(row, id=row["name"]) for row in SITES if row["what"] == what]
+
+
+@pytest.mark.parametrize("lie", sites_of("lie"))
 def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(closed, elsewhere, lie, caplog):
-    vars(elsewhere).update(LIES[lie])
+    vars(elsewhere).update(lie["site"])
     refused = came_back(closed, elsewhere)
     assert is_refused(closed, refused)
     assert "is not valid" in refused.text
@@ -87,47 +76,22 @@ def test_a_changed_token_lets_nobody_in(closed, elsewhere):
     assert is_refused(closed, came_back(closed, elsewhere))
 
 
-UNKNOWN = {
-    "nobody here": ({"email": "eve@example.org"}, "has no access to this campaign"),
-    "an address that nobody verified": ({"email_verified": False}, "has not verified"),
-    "an address of which nothing is said": ({"email_verified": None}, "has not verified"),
-    "verified in words": ({"email_verified": "yes"}, "has not verified"),
-    "no address": ({"email": ""}, "did not send your"),
-    "an address that is none": ({"email": ["zoe@example.org"]}, "did not send your"),
-    "letters that look alike": ({"email": "zoe@example.or\u0261"}, "has no access to this campaign"),
-    "markup": ({"email": "<img src=x onerror=alert(1)>@example.org"}, "has no access to this campaign"),
-}
-
-
-@pytest.mark.parametrize("who", UNKNOWN)
+@pytest.mark.parametrize("who", sites_of("unknown"))
 def test_who_is_nobody_here_is_told_so_in_a_sentence(closed, elsewhere, who):
-    elsewhere.says, sentence = UNKNOWN[who]
+    vars(elsewhere).update(who["site"])
     response = came_back(closed, elsewhere)
     assert is_refused(closed, response, 403)
-    assert sentence in response.text
+    assert who["says"] in response.text
     assert "<img" not in response.text
 
 
-AWAY = {
-    "broken": {"status": 500},
-    "gone": {"status": 404},
-    "sends elsewhere": {"status": 302},
-    "no JSON": {"answer": b"<html>"},
-    "a list": {"answer": b"[]"},
-    "endless": {"answer": b'"' + b"x" * (2 << 20) + b'"'},
-    "deep": {"answer": b"[" * 200_000},
-    "another name": {"about": {"issuer": "https://evil.example"}},
-    "no address": {"about": {"authorization_endpoint": None}},
-    "an address without a lock": {"about": {"authorization_endpoint": "http://192.0.2.1/authorize"}},
-    "a file": {"about": {"authorization_endpoint": "file:///etc/passwd"}},
-    "a script": {"about": {"authorization_endpoint": "javascript:alert(1)"}},
-}
+LONG = [{"site": {"answer": text}} for text in ('"' + "x" * (2 << 20) + '"', "[" * 200_000)]
 
 
-@pytest.mark.parametrize("how", AWAY)
-def test_a_site_that_cannot_be_asked_is_said_to_be_away(elsewhere, how):
+@pytest.mark.parametrize("away", [*sites_of("away"), *LONG])
+def test_a_site_that_cannot_be_asked_is_said_to_be_away(elsewhere, away):
     site = AtSite(elsewhere)
-    vars(elsewhere).update(AWAY[how])
+    vars(elsewhere).update(away["site"])
     response = site.browser().get(START, follow_redirects=False)
     assert is_refused(site, response, 503)
     assert "cannot be reached at the moment" in response.text
