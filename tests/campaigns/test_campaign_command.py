@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,33 +87,13 @@ def test_the_gate_reads_a_campaign(call, oracle):
     ), row["sentence"]
 
 
-BROKEN = [
-    ("claim nobody --judge ann", "there is no such file"),
-    ("claim v --db w.activeeval --judge ann", "'w'"),
-    ("create w {made}", "'w'"),
-    ("create a/b {made}", "a campaign's name"),
-    ("submit w --token nonsense --grade 1", "token"),
-    ("submit w --token x --grade 1 --later", "give one of --grade, --cannot and --later"),
-    ("judge w --judge ann --oracle b.qrels", "b.qrels: no such file"),
-    ("judge w --judge ann --oracle few.qrels", "has no grade"),
-    ("retract w --seq 1 --judge ann", "1"),
-    ("estimate w --db mysql://x/y", "mysql"),
-    ("status w --db text.activeeval", "text.activeeval"),
-    ("import w missing.csv --judge ann", "missing.csv: no such file"),
-    ("export w --format qrels --out all.qrels", "all.qrels: is there already"),
-    ("claim w --judge ' '", "--judge must be a name"),
-    ("report w --out w.pdf", "expected a name that ends in .html, .md, .json"),
-    ("report w --as-of 100000", "the last event is"),
-    ("report w --out text.md", "is there already, --force overwrites it"),
-]
-
-
 def test_a_broken_call_is_one_line_and_changes_nothing(call, campaign, folder):
     write_lines(folder / "few.qrels", ["q1 0 d1 1"])
     for name in ("text.activeeval", "text.md"):
         (folder / name).write_text("hello " * 300)
     before = campaign("export", "--format", "jsonl").out
-    for line, said in BROKEN:
+    for row in Path(__file__).with_name("broken-calls.tsv").read_text().splitlines()[1:]:
+        line, said = row.split("\t")
         given = [str(one) for word in shlex.split(line) for one in (MADE if word == "{made}" else (word,))]
         done = call("campaign", *given)
         assert done.code == (2 if said.startswith(("give one of", "--judge")) else 1), line

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 from cli_cases import RUN, both, files, judge_file, write_oracle
@@ -71,26 +72,7 @@ def test_names_may_be_told_to_what_has_no_sample(call):
     assert row["sentence"].startswith(f"{names[0]} and {names[1]} ")
 
 
-USUAL = {
-    "score": "score q.qrels a.run DCG@5 P@5",
-    "score two": "score q.qrels a.run DCG@5 P@5 --versus b.run",
-    "score many": "score q.qrels a.run DCG@5 P@5 --run b.run --run {long}",
-    "score long": "score q.qrels {long} nDCG@10 --versus {longer}",
-    "compare": "compare b.run a.run --qrels q.qrels --unjudged irrelevant --measure DCG@5 --measure P@5",
-    "compare long": "compare {long} {longer} --qrels q.qrels --unjudged irrelevant",
-    "sample": "sample --run a.run --versus-run b.run --max-grade 3 --budget 60 --out x.sample --sheet x.csv",
-    "estimate": "estimate d.csv.sample.npz d.csv",
-    "estimate explained": "estimate d.csv.sample.npz d.csv --explain",
-    "estimate long": "estimate l.csv.sample.npz l.csv",
-    "estimate segments": "estimate d.csv.sample.npz d.csv --by s.txt",
-    "estimate early": "estimate early.csv.sample.npz early.csv",
-    "estimate many": "estimate m.csv.sample.npz m.csv",
-    "compare a sample": "compare b.run a.run --sample d.csv.sample.npz --sheet d.csv",
-    "campaign status": "campaign status w",
-    "campaign estimate": "campaign estimate w",
-    "compare a campaign": "compare b.run a.run --campaign w",
-    "plan": "plan --run a.run --versus-run b.run --max-grade 3 --measure DCG@5 --budget 60",
-}
+USUAL = dict(row.split("\t") for row in Path(__file__).with_name("usual-calls.tsv").read_text().splitlines())
 LONG = {"long": "bm25-k1=0.9-b=0.4-rm3-fb=10-docs-stemmed-v7.run", "longer": "splade-cocondenser-distil-max-256.run"}
 
 

@@ -1,6 +1,8 @@
 """`activeeval queries draw`, and what its file is to every command that takes it."""
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -156,32 +158,15 @@ def test_queries_that_the_runs_lack_are_said(call, month, folder):
     assert "1 of 40 queries drawn from may.csv is not in the pool, with " in done.err
 
 
-WRONG = [
-        ({}, "queries draw may.csv --n 0 --out r.csv", 2, "0 is not in the range x>=1."),
-        ({}, "queries draw none.csv --n 9 --out r.csv", 1, "none.csv: no such file"),
-        ({}, "queries draw may.csv --n 9 --out r.txt", 1, "r.txt: expected a name that ends in .csv"),
-        ({}, "queries draw may.csv --n 9 --out may.csv --force", 1, "may.csv: --out would replace may.csv"),
-        ({}, "queries draw may.csv --n 9 --out q.csv", 1, "q.csv: is there already, --force overwrites it"),
-        ({}, "queries draw may.csv --n 9 --out r.csv --last may.csv", 1, "may.csv:1: no column query_id, expected"),
-        ({}, "queries draw may.csv --n 9 --out r.csv --last new.run", 1, "new.run: is not a table by its name"),
-        ({}, "queries draw may.csv --n 9 --out r.csv --strata segments", 2, "--strata segments: may.csv has no column"),
-        ({"x.csv": "query,count\na,0\n"}, "queries draw x.csv --n 9 --out r.csv", 1, "x.csv:2: column count: holds 0"),
-        ({"x.csv": "query,count\n"}, "queries draw x.csv --n 9 --out r.csv", 1, "x.csv: the table holds no rows"),
-        ({}, "score t.qrels new.run DCG --queries may.csv", 1, "may.csv:1: no id column in: query, count"),
-        ({}, "score q.qrels a.run DCG --queries q.csv", 1, "q.csv: query 'q1' of the pool is not among those drawn"),
-        ({}, "score t.qrels new.run DCG --versus old.run --test wilcoxon --queries q.csv", 1, "--test wilcoxon weighs"),
-        ({}, "compare old.run new.run --campaign w --queries q.csv", 2, "--queries goes with --qrels, not with"),
-        ({"t.txt": "q1 3\n"}, f"sample {' '.join(RUNS)} --budget 9 --out s.sample --sheet s.csv --traffic t.txt "
-         "--queries q.csv", 2, "drawn --queries say how often each is asked: leave --traffic out"),
-]  # fmt: skip
+WRONG = [json.loads(line) for line in Path(__file__).with_name("broken-calls.jsonl").read_text().splitlines()]
 
 
 def test_what_is_wrong_is_one_line_and_nothing_is_written(call, month, folder):
-    for files, line, code, expected in WRONG:
-        for name, text in files.items():
+    for wrong in WRONG:
+        for name, text in wrong["files"].items():
             (folder / name).write_text(text)
         before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-        done = call(*line.split())
-        assert (done.code, expected in done.err) == (code, True), (line, done.err)
-        assert done.err.count("\n") == 1 or code == 2
+        done = call(*wrong["arguments"].split())
+        assert (done.code, wrong["says"] in done.err) == (wrong["code"], True), (wrong, done.err)
+        assert done.err.count("\n") == 1 or done.code == 2
         assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before

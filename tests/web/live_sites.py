@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from pathlib import Path
 
 import uvicorn
 from patience import PATIENCE_S
@@ -15,18 +16,7 @@ from activeeval.web.people import invited
 from activeeval.web.settings import ServerSettings
 
 PAYLOADS = (
-    "<script>fetch('http://evil.example/')</script>",
-    "<img src=http://evil.example/ onerror=alert(1)>",
-    '"><svg onload=alert(1)>',
-    "' autofocus onfocus=alert(1) x='",
-    "javascript:alert(1)",
-    "</textarea></div><iframe src=http://evil.example/></iframe>",
-    "<style>@import 'http://evil.example/'</style>",
-    "<form action=/go-out method=post><button>x",
-    "<a hx-get=http://evil.example/ hx-trigger=load>",
-    "<div hx-on:load=alert(1) hx-trigger=load hx-post=/go-out>",
-    "{{ 7*7 }}${7*7}<%= 7*7 %>",
-    "\u202egnp.exe \u2066",
+    *Path(__file__).with_name("payloads.txt").read_text("utf-8").splitlines(),
     *(
         f"<{tag} src=http://evil.example/{event} data=http://evil.example/ {event}=alert(1) autofocus open tabindex=0>"
         for tag in ("img", "svg", "video", "body", "input", "iframe", "object", "embed", "details", "math")
