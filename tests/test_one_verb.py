@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from verb_calls import CALLS, GRADES, NEW, OLD, made_in, verb_of
+from verb_calls import CALLS, GRADES, NEW, OLD, judged, made_in, verb_of
 
 import activeeval as ae
 from activeeval import cli
@@ -66,9 +66,9 @@ def made(tmp_path_factory):
         made.Sample.save("a.sample")
         for judge in ("ann", "bob"):
             made.sheet.assign(judge=judge).to_csv(f"{judge[0]}.csv", index=False)
-        looking = ae.sample([NEW, OLD], measure="nDCG@3", budget=30, max_grade=2, seed=1, adaptive_depth="1")
-        looking.save("l.sample").sheet("pandas").assign(grade=1).to_csv("l.csv", index=False)
-        ranked = ae.sample(NEW, measure="kNDCG(k=4)@3", budget="50%", max_grade=2, seed=1).save("k.sample", "k.csv")
+        looking = ae.sample([NEW, OLD], measure="nDCG@3", budget=60, max_grade=3, seed=1, adaptive_depth="1")
+        judged(looking.save("l.sample").sheet("pandas")).to_csv("l.csv", index=False)
+        ranked = ae.sample(NEW, measure="kNDCG(k=4)@3", budget="50%", max_grade=3, seed=1).save("k.sample", "k.csv")
         ae.create_campaign(ranked, "k.activeeval", "k").close()
         made.StoredCampaign.export("jsonl", "w.log")
         with made.StoredCampaign, made.Watch:

@@ -5,7 +5,8 @@ import pickle
 
 import pandas as pd
 import pytest
-from test_one_verb import ASKED, GRADES, NEW, OLD, judged, write_texts
+from test_one_verb import write_texts
+from verb_calls import ASKED, GRADES, NEW, OLD, judged
 
 import activeeval as ae
 from activeeval import cli

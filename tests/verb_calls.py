@@ -3,14 +3,12 @@
 from itertools import count
 from types import SimpleNamespace
 
-import numpy as np
-
 import activeeval as ae
 
-RANDOM = np.random.default_rng(0)
-GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(0, 3)) for d in range(6)} for q in range(8)}
-NEW, OLD = ({query: {doc: float(RANDOM.random()) for doc in row} for query, row in GRADES.items()} for _ in range(2))
-ASKED = {"measure": "DCG@3", "max_grade": 2, "budget": 20}
+GRADES = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(6)} for q in range(30)}
+NEW = {query: {doc: grade + 0.5 * int(doc[1:]) for doc, grade in docs.items()} for query, docs in GRADES.items()}
+OLD = {query: {doc: float((7 * int(doc[1:]) + len(query)) % 5) for doc in docs} for query, docs in GRADES.items()}
+ASKED = {"measure": "DCG@3", "budget": 40, "max_grade": 3}
 JUDGED = {"judgments": GRADES, "measure": "DCG@3"}
 TEXTS = {"documents": "d.csv", "queries": "q.csv"}
 CALLS = {
@@ -26,8 +24,8 @@ CALLS = {
     "times": lambda m: {"judged": GRADES},
     "simulate": lambda m: {"runs": NEW, "qrels": GRADES, "measure": "DCG@3", "repetitions": 2},
     "calibration": lambda m: {"runs": NEW, "qrels": GRADES},
-    "design": lambda m: {"runs": NEW, "max_grade": 2},
-    "write_pool": lambda m: {"runs": NEW, "max_grade": 2, "out": m.new("")},
+    "design": lambda m: {"runs": NEW, "max_grade": 3},
+    "write_pool": lambda m: {"runs": NEW, "max_grade": 3, "out": m.new("")},
     "ask_grader": lambda m: {"about": NEW, "model": "m", **TEXTS, "out": m.new(".jsonl")},
     "list_campaigns": lambda m: {"url": m.folder / "w.activeeval"},
     "create_watch": lambda m: {"url": m.new(".activeeval"), "name": "w", **ASKED},
@@ -48,7 +46,7 @@ CALLS = {
     "StoredCampaign.judge": lambda m: {"judge": "ann", "judgments": GRADES},
     "StoredCampaign.retract": lambda m: {"seq": 10**6, "judge": "ann"},
     "StoredCampaign.top_up": lambda m: {"budget": 10**6},
-    "StoredCampaign.redraw": lambda m: {"runs": [NEW, OLD], **ASKED, "max_grade": 3},
+    "StoredCampaign.redraw": lambda m: {"runs": [NEW, OLD], **ASKED},
     "StoredCampaign.export": lambda m: {"kind": "csv"},
     "StoredCampaign.verify": lambda m: {},
     "StoredCampaign.cost": lambda m: {},
@@ -70,19 +68,24 @@ CALLS = {
 """By the name of a verb, or of a class and its method, the arguments of a call that works, of what `made_in` makes."""
 
 
+def judged(sheet):
+    """Return a sheet with its grades."""
+    return sheet.assign(grade=[GRADES[q][d] for q, d in zip(sheet["query_id"], sheet["doc_id"], strict=True)])
+
+
 def made_in(folder):
     """Return what verbs are called on, by the names of their classes, and a maker of new names of files."""
     drawn = ae.sample([NEW, OLD], seed=1, **ASKED)
     campaign = ae.create_campaign(drawn, folder / "w.activeeval", "w")
     while (item := campaign.claim("ann")) is not None:
         campaign.submit(item, 1)
-    watch = ae.create_watch(folder / "v.activeeval", "v", measure="DCG@3", budget=10, max_grade=2, seed=1)
+    watch = ae.create_watch(folder / "v.activeeval", "v", measure="DCG@3", budget=10, max_grade=3, seed=1)
     watch.night(OLD, "2026-01-01", oracle=GRADES)
     number = count()
     return SimpleNamespace(
         folder=folder,
         new=lambda suffix: folder / f"{next(number)}{suffix}",
-        sheet=drawn.sheet("pandas").assign(grade=1),
+        sheet=judged(drawn.sheet("pandas")),
         Sample=drawn,
         StoredCampaign=campaign,
         Watch=watch,

@@ -4,7 +4,6 @@ import csv
 import json
 
 import numpy as np
-import pytest
 
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import JudgeAnswer, open_store
@@ -106,16 +105,6 @@ class Watch:
         """Return whether a night is there, and whether its campaign is."""
         there = DATES[night - 1] in [row.date for row in self.store.watches.nights(NAME)]
         return there, self.campaign(night) in self.store.campaigns()
-
-
-def complaint(kind, call):
-    """Return the one line that something ends with."""
-    with pytest.raises(kind) as caught:
-        call()
-    says = str(caught.value)
-    assert "\n" not in says
-    assert len(says) < 300
-    return says
 
 
 def true_value(run, cutoff=5):

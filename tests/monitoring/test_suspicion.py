@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from watch_cases import DATES, GRADES, NAME, Watch, complaint, run_of
+from campaigns.store.store_cases import complaint
+from watch_cases import DATES, GRADES, NAME, Watch, run_of
 
 from activeeval.core.answers import OPEN, WORSE
 from activeeval.core.errors import StateError

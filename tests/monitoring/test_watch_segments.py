@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from watch_cases import NAME, QUERIES, Watch, complaint, run_of, settings, true_value, write_qrels
+from campaigns.store.store_cases import complaint
+from watch_cases import NAME, QUERIES, Watch, run_of, settings, true_value, write_qrels
 
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import open_store

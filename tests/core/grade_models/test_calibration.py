@@ -3,7 +3,9 @@ import math
 
 import numpy as np
 import pytest
+from core.grade_models.test_query_factor import grades_of
 from kit import SHARED
+from naive import pool_of
 
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models import (
@@ -14,25 +16,11 @@ from activeeval.core.grade_models import (
     expected_grade,
 )
 from activeeval.core.measures import DCG, ERR, Target
-from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.pool import Rankings
 from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores_of
 
 FACTOR = QueryFactor(sigma=1.5, slope=0.9, shift=0.2)
-
-
-def pool_of(sizes):
-    offsets = np.concatenate(([0], np.cumsum(sizes)))
-    ids = [f"d{i}" for size in sizes for i in range(size)]
-    return QueryPool([f"q{i}" for i in range(len(sizes))], offsets, ids)
-
-
-def drawn_from(nodes, weights, pool, seed):
-    random = np.random.default_rng(seed)
-    of_query = random.choice(len(nodes), p=weights, size=pool.n_queries)[pool.item_queries]
-    of_item = nodes[of_query, np.arange(pool.n_items)]
-    grades = (random.random(pool.n_items)[:, None] > np.cumsum(of_item, axis=1)).sum(axis=1)
-    return np.minimum(grades, nodes.shape[2] - 1)
 
 
 @pytest.fixture
@@ -151,7 +139,7 @@ def test_a_right_model_is_calibrated():
     pool = pool_of([20] * 2000)
     probs = np.random.default_rng(0).dirichlet(np.ones(4), size=pool.n_items)
     nodes = FACTOR.node_probs(probs)
-    grades = drawn_from(nodes, FACTOR.node_weights, pool, 1)
+    grades = grades_of(FACTOR, probs, pool.item_queries, 1)
     target = Target(DCG(), Rankings.from_scores(pool, expected_grade(probs)))
     report = calibration_report(target, nodes, FACTOR.node_weights, grades)
     moments = target.moments(nodes, FACTOR.node_weights)
