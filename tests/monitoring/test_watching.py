@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from campaigns.store.store_cases import complaint
 from watch_cases import (
     DATES,
     GRADES,
@@ -9,7 +10,6 @@ from watch_cases import (
     PAIRS,
     TOP,
     Watch,
-    complaint,
     run_of,
     settings,
     true_value,
