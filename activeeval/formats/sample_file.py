@@ -19,6 +19,7 @@ from activeeval.core.design import Design, GradeProbs, Order
 from activeeval.core.design.carried_samples import GRADES, CarriedScheme
 from activeeval.core.design.histories import History
 from activeeval.core.design.methods import find_method
+from activeeval.core.design.orders import shared_hashes
 from activeeval.core.design.query_paths import QueryPaths
 from activeeval.core.errors import ActiveEvalError, InputError
 from activeeval.core.grade_models.query_factor import QueryFactor
@@ -82,6 +83,8 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL if name not in _IDS}
     arrays |= _id_arrays(design.pool) | ({} if design.pool.draw is None else design.pool.draw.arrays())
     arrays |= {f"order.{key}": getattr(design.order, name) for key, name in _ORDER.items()} | _cost_arrays(design.order)
+    if design.order.joined.any():
+        arrays["order.joined"] = design.order.joined
     for k, ranking in enumerate(lists):
         arrays |= {f"ranking{k}.offsets": ranking.offsets, f"ranking{k}.items": ranking.items}
     if any(target.within is not None for target in design.targets):
@@ -224,7 +227,7 @@ def _design(arrays: Arrays) -> Design:
         pool=pool,
         is_nested=method.stage.is_nested,
         query_hashes=query_hashes,
-        hashes=item_hashes[arrays["order.items"]],
+        hashes=shared_hashes(item_hashes[arrays["order.items"]], arrays.get("order.joined")),
         costs=_costs(arrays, pool),
         slopes=arrays.get("order.slopes"),
         floors=arrays.get("order.floors"),

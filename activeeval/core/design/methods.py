@@ -335,6 +335,7 @@ METHODS = {
         _levels("depth", "best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths", DEPTH),
         _levels("items_plain", "as items with a trusted model: exactly unbiased", Items(learns=False), is_fitted=False),
         _levels("items", "best for DCG, RBP, P: items judged where it matters", ITEMS),
+        _levels("items_paired", "as items, for differences: those that gained and lost in pairs", Items(in_pairs=True)),
     )
 }
 """All methods by name; `Method.when` is one line on when to use each."""

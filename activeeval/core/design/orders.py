@@ -5,7 +5,7 @@ At the sampling level κ, a place with rate r is judged with probability min(1, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ from activeeval.core.errors import InputError
 from activeeval.core.kernels import rates
 from activeeval.core.kernels.bundles import OrderArrays
 from activeeval.core.pool import QueryPool, pool_hashes
-from activeeval.core.types import Bools, Floats, Ints, Words
+from activeeval.core.types import Bools, Floats, Ints, Words, sealed
 
 LEAST_RATE = 1e-6
 """Least rate of a query relative to the largest, however certain the model is: rounding excludes no query."""
@@ -65,7 +65,7 @@ class Order:
         r_i ≤ r: place i is in the sample of level κ with probability min(1, κ r_i). 0 if the label is known or cannot
         matter.
     query_hashes, hashes : ndarray of uint64
-        Hashes of the ids of queries and places.
+        Hashes of the ids of queries and places; places that are judged together share one.
     larger_pool : LargerPool or None
         Set if the order holds only what one sample of a larger pool needs.
     slopes, floors : ndarray, shape (n_places,), or None
@@ -155,7 +155,7 @@ class Order:
         owners, costs = self.place_queries, np.where(self.place_rates > 0, self.costs, 0.0)
         together = np.bincount(owners, costs, minlength=self.n_queries) + self.overheads
         alone = np.zeros(self.n_queries)
-        np.maximum.at(alone, owners, costs)
+        np.maximum.at(alone, owners, self.unit_costs)
         return np.where(np.isinf(self.query_rates), alone, together)
 
     @cached_property
@@ -165,9 +165,25 @@ class Order:
         Without overhead two places (items in judging order) of one query may be the first two units.
         """
         is_free = np.isinf(self.query_rates)
-        alone = self.costs[is_free[self.place_queries] & (self.place_rates > 0)]
+        alone = self.unit_costs[is_free[self.place_queries] & (self.place_rates > 0)]
         units = np.concatenate((self.dearest_units[~is_free], alone))
         return float(np.partition(units, max(units.size - 2, 0))[-2:].sum())
+
+    @cached_property
+    def joined(self) -> Bools:
+        """True for each place that is judged together with the one before it, as both have one number, (n_places,)."""
+        joined = np.zeros(self.items.size, dtype=np.bool_)
+        joined[_joined(self.place_queries, self.hashes)] = True
+        return sealed(joined, np.bool_)
+
+    @cached_property
+    def unit_costs(self) -> Floats:
+        """Cost, in mean items, of each place to judge with the place joined to it; 0 for others, shape (n_places,)."""
+        costs = np.where(self.place_rates > 0, self.costs, 0.0)
+        second = np.flatnonzero(self.joined)
+        costs[second - 1] += costs[second]
+        costs[second] = 0.0
+        return costs
 
     def expected_cost(self, level: float) -> float:
         """Compute the expected cost, in mean items, of a sample that judges items of rate r with min(1, level · r)."""
@@ -227,6 +243,8 @@ class OrderPlaces:
         As in `Order`, but in the unit of the item costs; no overhead if nothing is wanted.
     hashes : (ndarray, ndarray) of uint64, or None
         Hashes of the ids of queries and items, if the pool renames them.
+    joined : ndarray of bool, shape (n_places,), or None
+        Places that are judged together with the place before them; None for none.
     """
 
     pool: QueryPool
@@ -236,6 +254,7 @@ class OrderPlaces:
     costs: Floats
     overheads: Floats
     hashes: tuple[Words, Words] | None = None
+    joined: Bools | None = None
 
     @classmethod
     def of(
@@ -276,6 +295,10 @@ class OrderPlaces:
             costs=order.costs,
             overheads=order.overheads,
         )
+
+    def with_pairs(self, joined: Bools) -> OrderPlaces:
+        """Copy the places, with those flagged in ``joined`` (n_places,) judged together with the place before them."""
+        return replace(self, joined=joined)
 
     def all_wanted(self) -> OrderPlaces:
         """Return the same places (items in judging order), all of them wanted."""
@@ -333,6 +356,9 @@ class OrderPlaces:
             floors[self.matters] = 0.0 if least is None else query_probs[self.open_queries] * least
             place_rates = self.rates_unseen(query_rates, slopes, floors)
         query_hashes, item_hashes = self.hashes or pool_hashes(self.pool)
+        hashes = shared_hashes(item_hashes[self.items], self.joined)
+        second = _joined(np.repeat(np.arange(self.pool.n_queries), np.diff(self.offsets)), hashes)
+        place_rates[second] = place_rates[second - 1]
         return Order(
             pool=self.pool,
             offsets=self.offsets,
@@ -344,7 +370,7 @@ class OrderPlaces:
             query_rates=rounded(query_rates),
             place_rates=rounded(place_rates),
             query_hashes=query_hashes,
-            hashes=item_hashes[self.items],
+            hashes=hashes,
             slopes=slopes if is_nested else None,
             floors=floors if is_nested else None,
         )
@@ -362,6 +388,20 @@ class OrderPlaces:
             *(stops, np.zeros(n), place_rates, stops.copy()),
         )
         return place_rates
+
+
+def _joined(queries: Ints, hashes: Words) -> Ints:
+    """List the places with the number of the place before them in their query; both arrays have shape (n_places,)."""
+    return 1 + np.flatnonzero((hashes[1:] == hashes[:-1]) & (queries[1:] == queries[:-1]))
+
+
+def shared_hashes(hashes: Words, joined: Bools | None) -> Words:
+    """Give each place flagged in ``joined`` the hash of the place before it; both arrays have shape (n_places,)."""
+    if joined is None:
+        return hashes
+    shared = hashes.copy()
+    shared[joined] = hashes[np.flatnonzero(joined) - 1]
+    return shared
 
 
 def rounded(rates_of_units: Floats) -> Floats:

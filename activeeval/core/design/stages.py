@@ -21,6 +21,7 @@ from activeeval.core.design.item_readings import ItemReading
 from activeeval.core.design.label_values import label_values
 from activeeval.core.design.n_threads import n_threads
 from activeeval.core.design.orders import Order, OrderPlaces
+from activeeval.core.design.pairs import paired_places, shared_by_pairs
 from activeeval.core.design.prefix_readings import PrefixReading
 from activeeval.core.design.rates import Ratios, Variances, pooled
 from activeeval.core.design.readings import Reading, check_reaches
@@ -237,9 +238,12 @@ class Items:
     learns : bool
         True if an item is predicted from the labels judged before it. Under a hard budget that leaves a bias of
         order 1/n, below a hundredth of the standard error; otherwise the estimate is exactly unbiased.
+    in_pairs : bool
+        True if an item that gained and one that lost are judged together; see `activeeval.core.design.pairs`.
     """
 
     learns: bool = True
+    in_pairs: bool = False
     name: ClassVar[str] = "items"
     is_nested: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
@@ -256,14 +260,25 @@ class Items:
         """Arrange the items that targets need as places (items in judging order), the most informative first."""
         for target in targets:
             self._check(target)
-        _, items = common_lists(targets)
-        priority = np.sum([_item_variances(target, beliefs, items) for target in targets], axis=0)
-        return wanted_places(targets, known, priority)
+        offsets, items = common_lists(targets)
+        priority = np.sum([_item_variances(target, beliefs, items)[0] for target in targets], axis=0)
+        if not self.in_pairs:
+            return wanted_places(targets, known, priority)
+        wanted = np.any([target.matters for target in targets], axis=0) & (known < 0)
+        return paired_places(targets, offsets, items, wanted, priority)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs) -> Variances:
-        """Compute the variance of each query's value, and the part that each item's unknown label removes."""
+        """Compute the variance of each query's value, and the part that each item's unknown label removes.
+
+        Two items that are judged together share the variance of their joint value.
+        """
         variances = target.moments(beliefs.nodes, beliefs.weights).variance
-        of_open = _item_variances(target, beliefs, places.items[places.matters])
+        of_open, moves = _item_variances(target, beliefs, places.items[places.matters])
+        if places.joined is not None:
+            second = np.flatnonzero(places.joined[places.matters])
+            weights = beliefs.weights[places.open_queries[second]]
+            products = _LEARNT * mean_over_nodes(weights, moves[:, second] * moves[:, second - 1])
+            of_open = shared_by_pairs(of_open, products, second, places.open_costs)
         return Variances(of_query=variances, of_open=of_open, least_shares=np.full(of_open.size, LEAST_ITEM_SHARE))
 
     def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
@@ -309,11 +324,17 @@ class Items:
 WHOLE, DEPTH, ITEMS = WholeQueries(), Depth(), Items()
 
 
-def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
+def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> tuple[Floats, Floats]:
     """Compute the variance that each item's label removes: c² times the variance of its gain, c the weight of its rank.
 
     The gain varies within each node of the query factor (a random effect shared by a query's items; a node is one of
     its values) and between nodes. Only the share `_LEARNT` of the latter counts: earlier labels resolve the rest.
+
+    Returns
+    -------
+    variances : ndarray, shape (n_items,)
+    moves : ndarray, shape (n_nodes, n_items)
+        c times the expected gain at each node, less its mean over nodes.
     """
     gains = target.terms(beliefs.max_grade + 1).values
     weights = beliefs.weights[target.pool.item_queries[items]]
@@ -323,7 +344,8 @@ def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
     between = mean_over_nodes(weights, (by_node - mean) ** 2)
     inside = np.array([(p * (gains - m[:, None]) ** 2).sum(axis=1) for p, m in zip(nodes, by_node, strict=True)])
     within = mean_over_nodes(weights, inside)
-    return np.asarray((within + _LEARNT * between) * target.contrast[items] ** 2)
+    contrast = target.contrast[items]
+    return np.asarray((within + _LEARNT * between) * contrast**2), np.asarray(contrast * (by_node - mean))
 
 
 def _as_doubted(places: OrderPlaces, variances: Variances) -> Floats:
