@@ -24,12 +24,13 @@ from activeeval.core.design.beliefs import GradeProbs, ModelOptions, known_grade
 from activeeval.core.design.designs import Design
 from activeeval.core.design.histories import History, check_looks
 from activeeval.core.design.inputs import DesignInput, checked_targets, largest_grade
+from activeeval.core.design.item_stage import ITEMS, Items
 from activeeval.core.design.levels import Levels
 from activeeval.core.design.orders import Order
 from activeeval.core.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
 from activeeval.core.design.replacement import Replacement
 from activeeval.core.design.schemes import Scheme
-from activeeval.core.design.stages import DEPTH, ITEMS, WHOLE, Depth, Items, Stage
+from activeeval.core.design.stages import DEPTH, WHOLE, Depth, Stage
 from activeeval.core.errors import InputError, did_you_mean
 from activeeval.core.measures import Measure, Target
 from activeeval.core.types import Floats, Ints
@@ -111,6 +112,11 @@ class Method:
         if not self.has_depths:
             raise InputError(f"adaptive_depth is for methods that judge queries to a depth, {self.name!r} does not")
         return replace(self, stage=Depth(looks))
+
+    @property
+    def continuing(self) -> Method:
+        """The method for samples that continue earlier ones: items are judged alone, as pairs would change."""
+        return replace(self, stage=replace(self.stage, in_pairs=False)) if isinstance(self.stage, Items) else self
 
     def row(self) -> dict[str, str]:
         """Describe the method as a row of a table: column names to texts."""
@@ -335,7 +341,6 @@ METHODS = {
         _levels("depth", "best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths", DEPTH),
         _levels("items_plain", "as items with a trusted model: exactly unbiased", Items(learns=False), is_fitted=False),
         _levels("items", "best for DCG, RBP, P: items judged where it matters", ITEMS),
-        _levels("items_paired", "as items, for differences: those that gained and lost in pairs", Items(in_pairs=True)),
     )
 }
 """All methods by name; `Method.when` is one line on when to use each."""

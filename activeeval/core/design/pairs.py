@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from activeeval.core.design.orders import OrderPlaces
+from activeeval.core.design.order_places import OrderPlaces
 from activeeval.core.kernels import pairing
 from activeeval.core.measures import Target
 from activeeval.core.pool import pool_hashes

@@ -166,7 +166,9 @@ def test_items_that_cannot_be_judged_get_no_advice_where_they_alone_leave_it_ope
 def night_of(made, seed, budget, before=None):
     """Return a judged night, by the same numbers as an earlier one and with what that leaves."""
     n = made.pool.n_items
-    base = METHODS["items"].design(Target(MEASURES["items"], *noisy_lists(made)), grade_probs=np.full((n, 5), 0.2))
+    base = METHODS["items"].continuing.design(
+        Target(MEASURES["items"], *noisy_lists(made)), grade_probs=np.full((n, 5), 0.2)
+    )
     hand = EarlierLabels.nothing(n)
     if before is not None:
         earlier, probs = before

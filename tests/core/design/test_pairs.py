@@ -13,18 +13,18 @@ from naive import fixed_samples, poisson_variance, pool_of, rankings_of, roots_o
 from activeeval import METHODS, Additive, Campaign, InputError, Rankings, Target, replicate
 from activeeval.core.design import Levels
 from activeeval.core.design.carried_samples import EarlierLabels, going_on
-from activeeval.core.design.stages import Items
+from activeeval.core.design.item_stage import Items
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.kernels import pairing
 from activeeval.formats.sample_file import from_arrays, to_arrays
 
 GAINS = [0.5, 1.0, 3.0]
-PLAIN = replace(METHODS["items_paired"], stage=Items(learns=False, in_pairs=True), is_fitted=False)
+PLAIN = replace(METHODS["items"], stage=Items(learns=False, in_pairs=True), is_fitted=False)
 NEW, OLD = [[1, 0], [2, 0, 1, 3], [0]], [[0, 1], [1, 3, 0, 2], []]
 LABELS = ((0,) * 7, (2, 0, 1, 2, 0, 1, 2), (0, 2, 2, 1, 1, 0, 1), (2, 2, 0, 1, 0, 2, 0))
 
 
-def case_of(seed, method=METHODS["items_paired"], n_nodes=2, costs=None, queries=None):
+def case_of(seed, method=METHODS["items"], n_nodes=2, costs=None, queries=None):
     """Design the difference of two rankings of a query of two items, one of four and one of one, without overheads."""
     random = np.random.default_rng(seed)
     costs = random.uniform(0.5, 2, 7) if costs is None else costs
@@ -82,7 +82,7 @@ def value_by_definition(design, query, grades, chosen, level):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("method", [METHODS["items_paired"], PLAIN], ids=["learns", "plain"])
+@pytest.mark.parametrize("method", [METHODS["items"], PLAIN], ids=["learns", "plain"])
 @pytest.mark.parametrize("n_nodes", [1, 3])
 def test_totals_are_those_of_plain_loops_over_units(n_nodes, method):
     design = case_of(1, method, n_nodes)
@@ -99,7 +99,7 @@ def test_totals_are_those_of_plain_loops_over_units(n_nodes, method):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("method", [METHODS["items_paired"], PLAIN], ids=["learns", "plain"])
+@pytest.mark.parametrize("method", [METHODS["items"], PLAIN], ids=["learns", "plain"])
 @pytest.mark.parametrize("level", [0.9, 2.5])
 def test_value_and_variance_are_unbiased_at_a_level_for_any_labels(method, level):
     design = case_of(2, method)
@@ -157,9 +157,7 @@ def test_a_pair_is_one_unit_of_opposite_items_of_one_query():
     random = np.random.default_rng(5)
     pool = pool_of([9] * 30)
     rankings = [Rankings.from_scores(pool, random.normal(size=270)) for _ in range(2)]
-    design = METHODS["items_paired"].design(
-        Target(Additive(GAINS), *rankings), random.dirichlet(np.ones(3), 270), budget=60
-    )
+    design = METHODS["items"].design(Target(Additive(GAINS), *rankings), random.dirichlet(np.ones(3), 270), budget=60)
     order, contrast = design.order, design.target.contrast[design.order.items]
     second = np.flatnonzero(order.joined)
     assert second.size > 60
@@ -196,11 +194,11 @@ def test_nothing_is_paired_with_an_overhead_a_known_grade_or_a_target_that_both_
     judged = np.full(7, -1)
     judged[pair[0]] = 1
     model = np.full((7, 3), 1 / 3)
-    known = METHODS["items_paired"].design(design.target, model, judged=judged)
+    known = METHODS["items"].design(design.target, model, judged=judged)
     assert not known.order.joined[:2].any()
     one = Target(design.target.measure, design.target.ranking)
-    assert METHODS["items_paired"].design([design.target, one], model).order.joined.sum() == 0
-    alone = METHODS["items_paired"].design(one, model)
+    assert METHODS["items"].design([design.target, one], model).order.joined.sum() == 0
+    alone = METHODS["items"].design(one, model)
     np.testing.assert_array_equal(alone.order.hashes, METHODS["items"].design(one, model).order.hashes)
 
 
@@ -226,7 +224,7 @@ def test_a_sample_of_pairs_comes_back_from_its_file_and_is_the_repetition_with_i
     pool = pool_of([6] * 40)
     rankings = [Rankings.from_scores(pool, random.normal(size=240)) for _ in range(2)]
     target, grades = Target(Additive(GAINS), *rankings), random.integers(0, 3, 240)
-    design = METHODS["items_paired"].design(target, random.dirichlet(np.ones(3), 240), budget=50)
+    design = METHODS["items"].design(target, random.dirichlet(np.ones(3), 240), budget=50)
     campaign = Campaign(design, rng=4)
     restored = from_arrays(to_arrays(campaign))
     np.testing.assert_array_equal(restored.design.order.joined, design.order.joined)

@@ -99,7 +99,7 @@ def test_where_what_is_in_hand_is_enough_nothing_new_is_needed(method, measure):
 
 def test_a_budget_that_does_not_pay_is_what_is_expected():
     """The prospects are of the budget, the cost is of the goals."""
-    planner, method = planner_of(), METHODS["items"]
+    planner, method = planner_of(), METHODS["items"].continuing
     goals, hand = goals_of(planner, "items", 0.8), hand_of(planner, 0.2)
     rich, poor = (least_labels(planner, method, goals, hand, budget, [1]) for budget in (MANY, 10.0))
     assert poor.cost == pytest.approx(rich.cost, rel=1e-6)
@@ -110,7 +110,7 @@ def test_a_budget_that_does_not_pay_is_what_is_expected():
 
 def test_questions_beside_keep_a_share_of_what_rates_are_made_of():
     """Σ λ p sqrt(V / λ), squared, of the part of each: as 1 − s to s."""
-    design_input = planner_of().design_input(METHODS["items"])
+    design_input = planner_of().design_input(METHODS["items"].continuing)
     weights = shared(design_input, np.array([0.0, 0.0, 2.0, 0.0]), [1])
     alone = design_input.planned(design_input.places.pool.query_probs) ** 2
     assert weights[1] * alone[1] / (weights[2] * alone[2]) == pytest.approx(SHARE / (1 - SHARE))
@@ -119,7 +119,7 @@ def test_questions_beside_keep_a_share_of_what_rates_are_made_of():
 
 def test_the_share_of_a_difference_narrows_it_and_costs_no_more_than_it_may():
     """Σ λ p sqrt(V + s W / (1 − s)) is at most the sum of two roots; both lists have items of their own."""
-    planner, method = planner_of(), METHODS["items"]
+    planner, method = planner_of(), METHODS["items"].continuing
     goals, hand = goals_of(planner, "items", 0.8), hand_of(planner, 0.0)
     without, beside = (least_labels(planner, method, goals, hand, MANY, beside) for beside in ([], [1]))
     assert beside.prospects[1].half_width() < without.prospects[1].half_width()
@@ -131,5 +131,5 @@ def test_a_pool_of_which_all_is_known_needs_nothing():
     known = np.zeros(N_QUERIES * N_ITEMS, dtype=np.int64)
     settled = Planner(targets=planner.targets, believed=planner.believed, max_grade=TOP, known=known)
     goals = {2: Goal(half_width=0.1)}
-    least = least_labels(settled, METHODS["items"], goals, hand_of(settled, 0.0), MANY, [1])
+    least = least_labels(settled, METHODS["items"].continuing, goals, hand_of(settled, 0.0), MANY, [1])
     assert (least.enough, least.cost) == (0.0, 0.0)
