@@ -158,14 +158,13 @@ class PreparedCase:
             When a query's depth is planned again: "each" (after each of its labels), "3" (after the first, the third
             and the ranked items), "1" (after the ranked items) or "off" (never).
         """
-        chosen = method if isinstance(method, Method) else find_method(method)
         target_list = [targets] if isinstance(targets, Target) else targets
+        chosen = find_method(method) if isinstance(method, str) else method
         chosen = chosen.looking(adaptive_depth) if chosen.has_depths else chosen
         n_grades = self.n_grades(target_list[0])
-        beliefs = self.beliefs.for_method(chosen, n_grades)
         return chosen.design(
             target_list,
-            **beliefs,
+            **self.beliefs.for_method(chosen, n_grades),
             max_grade=n_grades - 1,
             budget=budget,
             expected=expected,

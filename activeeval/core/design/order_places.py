@@ -77,6 +77,7 @@ class OrderPlaces:
             matters=order.place_rates > 0,
             costs=order.costs,
             overheads=order.overheads,
+            joined=order.joined if order.joined.any() else None,
         )
 
     def with_pairs(self, joined: Bools) -> OrderPlaces:

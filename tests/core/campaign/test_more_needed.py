@@ -134,7 +134,7 @@ def test_all_that_is_left_may_not_decide_for_queries_like_these(made):
 
 
 def test_what_waits_is_named_only_where_something_waits(made):
-    early = judged_by(made, campaign_of(made, "items", judged=False, budget=250), 150)
+    early = judged_by(made, campaign_of(made, "items", judged=False, budget=250), 90)
     estimate = early.estimate()
     n = sum(len(unit.items) for unit in early.planned) - early.progress.judged
     half = early.half_width_at_end(0.95)

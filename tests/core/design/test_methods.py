@@ -88,14 +88,13 @@ def costs_by_hand(target):
 # The registry
 
 
-def test_each_method_says_when():
-    assert list(METHODS) == [*PAPER, "random", "whole", "depth_plain", "depth", "items_plain", "items", "items_paired"]
+def test_there_are_ten_methods_and_each_says_when():
+    assert list(METHODS) == [*PAPER, "random", "whole", "depth_plain", "depth", "items_plain", "items"]
     assert all(name == method.name and method.when for name, method in METHODS.items())
     assert {name for name, method in METHODS.items() if method.with_replacement} == set(PAPER)
     assert {name for name, method in METHODS.items() if not method.is_fitted} == {*PAPER, "depth_plain", "items_plain"}
-    assert [METHODS[name].defensive_share for name in METHODS] == [0.0] * 4 + [0.1] * 7
+    assert [METHODS[name].defensive_share for name in METHODS] == [0.0] * 4 + [0.1] * 6
     stages = {"depth_plain": DEPTH, "depth": DEPTH, "items_plain": Items(learns=False), "items": ITEMS}
-    stages["items_paired"] = Items(in_pairs=True)
     assert all(METHODS[name].stage == stages.get(name, WHOLE) for name in METHODS)
     assert find_method("items") is METHODS["items"]
     with pytest.raises(InputError, match="unknown method 'greg'; known: passive, active, active_uniC"):
