@@ -68,6 +68,7 @@ BY = {
     "core/measures/test_rank_gains.py": ["measures/gains_and_discounts"],
     "core/measures/test_top_k_measures.py": ["measures/top_k", "kernels/top_k", "kernels/tie_values"],
     "core/campaign/test_labels.py": ["measures/labels"],
+    "core/design/test_paired_items.py": ["design/pairs", "design/item_stage", "design/order_places", "kernels/pairing"],
     # planning
     "core/planning/test_planner.py": [
         *("planning/curves", "planning/forecasts", "planning/goals", "planning/held_out"),
