@@ -247,8 +247,7 @@ def _design(arrays: Arrays) -> Design:
         scale=scale if scale >= 0 else None,
         history=History.of_arrays(arrays) if "looks" in arrays else None,
     )
-    whole = with_gathered(design, arrays)
-    whole = whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
+    whole = with_gathered(design, arrays).with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
     return replace(whole, planned=planned, blocks=tuple(arrays["blocks"].tolist()))
 
 
