@@ -81,10 +81,14 @@ def test_a_campaign_is_worked_on_with_frames(call):
         first = campaign.log("pandas").query("kind == 'judged'").iloc[0]
         assert campaign.retract(int(first.seq), first.judge).kind == "retracted"
         campaign.judge("ann", GRADES)
-        assert campaign.top_up(10).items == 10
-        assert campaign.stop() == campaign.reopen() == 10
+        more = campaign.top_up(10).items
+        assert abs(more - 10) <= 1  # of a pair, all or none
+        assert campaign.stop() == campaign.reopen() == more
         campaign.judge("ann", GRADES)
-        assert campaign.redraw({"new.run": NEW, "old.run": OLD}, "DCG@3", budget=20, max_grade=3, seed=2).items == 20
+        assert campaign.redraw({"new.run": NEW, "old.run": OLD}, "DCG@3", budget=20, max_grade=3, seed=2).items in (
+            19,
+            20,
+        )
     assert ae.list_campaigns("w.activeeval") == ["w"]
     assert call("campaign verify w")[0] == 0
 
@@ -129,7 +133,7 @@ OLD_GRADES = {query: docs | {"d1": 0} for query, docs in GRADES.items()}
 
 def test_segments_may_be_frames_and_dicts(tmp_path):
     FRAME.to_csv(tmp_path / "segments.csv", index=False)
-    sample = drawn()
+    sample = drawn(budget=60, seed=2)
     sheet = judged(sample.sheet("pandas"))
     given = [tmp_path / "segments.csv", FRAME, SEGMENTS]
     results = [sample.estimate(sheet, segments=segments).to_frame("pandas") for segments in given]

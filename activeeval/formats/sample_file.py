@@ -19,6 +19,7 @@ from activeeval.core.design import Design, GradeProbs, Order
 from activeeval.core.design.carried_samples import GRADES, CarriedScheme
 from activeeval.core.design.histories import History
 from activeeval.core.design.methods import find_method
+from activeeval.core.design.orders import shared_hashes
 from activeeval.core.design.query_paths import QueryPaths
 from activeeval.core.errors import ActiveEvalError, InputError
 from activeeval.core.grade_models.query_factor import QueryFactor
@@ -82,12 +83,12 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL if name not in _IDS}
     arrays |= _id_arrays(design.pool) | ({} if design.pool.draw is None else design.pool.draw.arrays())
     arrays |= {f"order.{key}": getattr(design.order, name) for key, name in _ORDER.items()} | _cost_arrays(design.order)
+    arrays |= {"order.joined": design.order.joined} if design.order.joined.any() else {}
     for k, ranking in enumerate(lists):
         arrays |= {f"ranking{k}.offsets": ranking.offsets, f"ranking{k}.items": ranking.items}
     if any(target.within is not None for target in design.targets):
         everything = np.ones(design.pool.n_queries, dtype=np.bool_)
-        segments = [everything if target.within is None else target.within for target in design.targets]
-        arrays["within"] = np.array(segments)
+        arrays["within"] = np.array([everything if t.within is None else t.within for t in design.targets])
     if design.beliefs is not None:
         arrays |= _model_arrays(design.beliefs)
     arrays |= design.scheme.arrays() | gathered_arrays(design)
@@ -211,9 +212,10 @@ def _design(arrays: Arrays) -> Design:
     pool = QueryPool(**columns, **ids, draw=QueryDraw.of_arrays(arrays))
     name, *measures = (str(word) for word in arrays["words"])
     method = find_method(name).looking(_word(arrays, "looks") if "looks" in arrays else "off")
+    method = method.continuing if GRADES in arrays else method  # grades among the arrays: it reuses earlier labels
     scale = int(arrays["scale"][0])
-    n_lists = int(arrays["targets"].max()) + 1
-    lists = [Rankings(pool, arrays[f"ranking{k}.offsets"], arrays[f"ranking{k}.items"]) for k in range(n_lists)]
+    which = range(int(arrays["targets"].max()) + 1)
+    lists = [Rankings(pool, arrays[f"ranking{k}.offsets"], arrays[f"ranking{k}.items"]) for k in which]
     targets = _targets(arrays, measures, scale, lists)
     known = arrays["known"].astype(np.int64)
     beliefs = _beliefs(arrays, pool, known)
@@ -224,7 +226,7 @@ def _design(arrays: Arrays) -> Design:
         pool=pool,
         is_nested=method.stage.is_nested,
         query_hashes=query_hashes,
-        hashes=item_hashes[arrays["order.items"]],
+        hashes=shared_hashes(item_hashes[arrays["order.items"]], arrays.get("order.joined")),
         costs=_costs(arrays, pool),
         slopes=arrays.get("order.slopes"),
         floors=arrays.get("order.floors"),
@@ -235,7 +237,6 @@ def _design(arrays: Arrays) -> Design:
     budget, expected, planned = arrays["budget"].tolist()
     design = Design(
         name=name,
-        # grades among the arrays: the sample reuses labels of earlier ones
         scheme=(CarriedScheme if GRADES in arrays else method.scheme).of_arrays(arrays, pool.n_queries),
         stage=method.stage,
         order=order,
@@ -246,8 +247,7 @@ def _design(arrays: Arrays) -> Design:
         scale=scale if scale >= 0 else None,
         history=History.of_arrays(arrays) if "looks" in arrays else None,
     )
-    whole = with_gathered(design, arrays)
-    whole = whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
+    whole = with_gathered(design, arrays).with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
     return replace(whole, planned=planned, blocks=tuple(arrays["blocks"].tolist()))
 
 

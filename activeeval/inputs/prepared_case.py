@@ -10,7 +10,7 @@ import numpy as np
 
 from activeeval.core.checks import one_of
 from activeeval.core.design import Design
-from activeeval.core.design.methods import find_method
+from activeeval.core.design.methods import Method, find_method
 from activeeval.core.errors import BudgetError, ChoiceError, InputError
 from activeeval.core.judgments.judging import GRADES, Judging, judging_of
 from activeeval.core.measures import Target, shown_name
@@ -134,7 +134,7 @@ class PreparedCase:
 
     def design(
         self,
-        method: str,
+        method: str | Method,
         targets: Target | Sequence[Target],
         defensive_share: float | None = None,
         *,
@@ -158,13 +158,13 @@ class PreparedCase:
             When a query's depth is planned again: "each" (after each of its labels), "3" (after the first, the third
             and the ranked items), "1" (after the ranked items) or "off" (never).
         """
-        chosen, target_list = find_method(method), [targets] if isinstance(targets, Target) else targets
+        target_list = [targets] if isinstance(targets, Target) else targets
+        chosen = find_method(method) if isinstance(method, str) else method
         chosen = chosen.looking(adaptive_depth) if chosen.has_depths else chosen
         n_grades = self.n_grades(target_list[0])
-        beliefs = self.beliefs.for_method(chosen, n_grades)
         return chosen.design(
             target_list,
-            **beliefs,
+            **self.beliefs.for_method(chosen, n_grades),
             max_grade=n_grades - 1,
             budget=budget,
             expected=expected,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaigns.store import Store, WatchRow, checked_name
 from activeeval.core.campaign import Rules
-from activeeval.core.design.methods import default_method
+from activeeval.core.design.methods import Method, default_method
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import check_scope
 from activeeval.core.judgments.judging import judging_of
@@ -143,9 +143,9 @@ class Settings:
         return Rules(judges_per_item=self.judges_per_item, policy=self.policy)
 
     @property
-    def method(self) -> str:
-        """Name of the sampling method that suits the measures."""
-        return default_method(*map(sampled_measure, self.measures)).name
+    def method(self) -> Method:
+        """Sampling method that suits the measures, for nights (dated runs) that continue each other."""
+        return default_method(*map(sampled_measure, self.measures)).continuing
 
     @property
     def goals(self) -> SegmentGoals | None:

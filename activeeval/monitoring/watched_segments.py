@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from activeeval.core.design.carried_samples import EarlierLabels
-from activeeval.core.design.methods import find_method
 from activeeval.core.measures import Target
 from activeeval.core.planning import LeastLabels, Prospect, least_labels
 from activeeval.core.results import Caution, Note, Told, rounded_up
@@ -91,8 +90,8 @@ def plan_night(
         if not each.versus and (goal := goals.of_part(name, len(members))) is not None
     }
     changes = [which for which, (_, each) in enumerate(parts) if each.versus]
-    method, planner = find_method(settings.method), planner_of(case, targets)
-    least = least_labels(planner, method, wanted, in_hand, settings.budget, changes)
+    planner = planner_of(case, targets)
+    least = least_labels(planner, settings.method, wanted, in_hand, settings.budget, changes)
     names = [name for name, _ in parts]
     return NightPlan(
         beside=tuple(targets[len(questions) :]),

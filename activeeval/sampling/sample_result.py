@@ -286,9 +286,8 @@ class Sample(PrintableResult):
         Examples
         --------
         >>> from activeeval import sample
-        >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
-        ...         for k, name in enumerate(["new", "old"], 1)}
-        >>> first = sample(runs, measure="DCG@5", budget=40, max_grade=3, seed=1)
+        >>> run = {f"q{q}": {f"d{d}": float((d + q) % 7) for d in range(6)} for q in range(20)}
+        >>> first = sample(run, measure="DCG@5", budget=40, max_grade=3, seed=1)
         >>> first.n_items, first.top_up(20).n_items
         (40, 20)
         """

@@ -34,7 +34,7 @@ def drawn_and_judged(call, folder):
         write_lines(folder / f"{name}.jsonl", map(json.dumps, rows))
     drawn = ("sample", "--run", "one.jsonl", "--versus-run", "two.jsonl", "--max-grade", 3, "--measure", "DCG@5")
     for sheet, seed in (("other.csv", 1), ("d.csv", 0)):
-        done = call(*drawn, "--budget", "60%", "--seed", seed, *files(sheet))
+        done = call(*drawn, "--budget", "85%", "--seed", seed, *files(sheet))
         assert done.code == 0, done.err
         judge_file(sheet)
     return call("--quiet", "estimate", *both("d.csv"), "-o", "jsonl")

@@ -19,7 +19,7 @@ def advice_of(sentence):
 @pytest.fixture
 def sampled(call):
     """Return a judged sample of two runs."""
-    assert call("sample", *RUNS, "--budget", 60, "--out", "s.sample", "--sheet", "s.csv").code == 0
+    assert call("sample", *RUNS, "--budget", 60, "--seed", 1, "--out", "s.sample", "--sheet", "s.csv").code == 0
     judge_file("s.csv")
     return "--sample", "s.sample", "--sheet", "s.csv"
 
@@ -71,7 +71,7 @@ def test_the_advised_top_up_is_taken_and_is_a_look(call, sampled):
 
 
 def test_what_waits_is_named_where_it_should_decide_and_only_there(call):
-    assert call("sample", *RUNS, "--budget", 60, "--out", "s.sample", "--sheet", "s.csv").code == 0
+    assert call("sample", *RUNS, "--budget", 60, "--seed", 1, "--out", "s.sample", "--sheet", "s.csv").code == 0
     judge_file("s.csv", upto=2)
     (row,) = call("--quiet", "estimate", "s.sample", "s.csv", "-o", "jsonl").rows
     waits = re.search(r"judging the (\d+) items", row["sentence"])

@@ -176,9 +176,9 @@ def test_what_waits_and_what_is_to_be_added_on_top_of_the_budget_is_told(compare
     assert low < high
     rows = csv_rows("s.csv")
     write_csv("s.csv", [*rows[:-1], rows[-1] | {"grade": ""}])
-    _, rows, err = compare("b.run", "a.run", *sampled)
-    assert "1 of 60 items waits for a grade" in err
-    early = [told["text"] for told in rows[0]["cautions"] if (told["code"], told["level"]) == ("early", "note")]
+    _, decided, err = compare("b.run", "a.run", *sampled)
+    assert f"1 of {len(rows)} items waits for a grade" in err
+    early = [told["text"] for told in decided[0]["cautions"] if (told["code"], told["level"]) == ("early", "note")]
     assert "an early reading" in early[0]
     _, (row,), err = compare("b.run", "a.run", *JUDGED, "--budget", "30%")
     assert (row["verdict"], row["more_budget"], row["more_queries"]) == ("undecided", None, None)

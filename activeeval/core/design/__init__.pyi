@@ -4,7 +4,8 @@ from activeeval.core.design.designs import Design as Design
 from activeeval.core.design.inputs import DesignInput as DesignInput, equal_loss_weights as equal_loss_weights
 from activeeval.core.design.levels import Levels as Levels, Queue as Queue
 from activeeval.core.design.limits import RatePlan as RatePlan
-from activeeval.core.design.orders import LargerPool as LargerPool, Order as Order, OrderPlaces as OrderPlaces
+from activeeval.core.design.order_places import OrderPlaces as OrderPlaces
+from activeeval.core.design.orders import LargerPool as LargerPool, Order as Order
 from activeeval.core.design.planned_variance import PlannedVariance as PlannedVariance
 from activeeval.core.design.rates import (
     RateSums as RateSums,

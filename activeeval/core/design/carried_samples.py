@@ -219,6 +219,8 @@ class EarlierPlaces:
         """
         if order.overheads.any():
             raise InputError("a sample that continues earlier ones cannot have overheads per query", field="overhead")
+        if order.joined.any():
+            raise InputError("a sample that continues earlier ones judges no pairs: their items change", field="method")
         before = _before(order, in_hand)
         if most is None:
             return cls(order=order, before=before, floors=before)

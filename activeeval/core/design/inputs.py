@@ -18,7 +18,8 @@ import numpy as np
 
 from activeeval.core.checks import brief
 from activeeval.core.design.beliefs import GradeProbs
-from activeeval.core.design.orders import Order, OrderPlaces
+from activeeval.core.design.order_places import OrderPlaces
+from activeeval.core.design.orders import Order
 from activeeval.core.design.rates import SIGNED, Ratios, RelativeRates, Variances, pooled, variance_left, weighed
 from activeeval.core.design.readings import Reading, planned_by
 from activeeval.core.design.stages import WHOLE, Stage

@@ -146,7 +146,7 @@ class ItemJudge(ReadingJudge):
         reading, order, n = self.reading, self.reading.order, selection.queries.size
         width = 1 + reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
-        labels = (order.offsets, reading.open_contrast, self.gains)
+        labels = (order.offsets, reading.open_contrast, self.gains, order.joined)
         model = (self.node_records, sealed(reading.beliefs.weights), reading.extra_means)
         item_kernel.observe_items(*labels, *model, *taken_of(order, selection), totals, within)
         self._expect_missing(selection, totals[:, 0])

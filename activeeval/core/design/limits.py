@@ -230,6 +230,7 @@ class RatePlan:
             return pi
         owners = self._owners
         inside = np.divide(judged, pi[owners], out=np.zeros_like(judged), where=judged > 0)
+        inside[self.order.joined[self.places]] = 0.0  # judged whenever the place before is
         with np.errstate(divide="ignore"):  # log of the probability that no item of an opened query is judged
             none = np.bincount(owners, np.log1p(-np.minimum(inside, 1.0)), minlength=pi.size)
         return np.asarray(-pi * np.expm1(none))

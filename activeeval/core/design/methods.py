@@ -2,10 +2,9 @@
 
 Examples
 --------
->>> for name in ("random", "depth", "items"):
+>>> for name in ("random", "items"):
 ...     print(f"{name}: {METHODS[name].when}")
 random: no model: random queries without replacement, judged whole
-depth: best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths
 items: best for DCG, RBP, P: items judged where it matters
 """
 
@@ -24,12 +23,13 @@ from activeeval.core.design.beliefs import GradeProbs, ModelOptions, known_grade
 from activeeval.core.design.designs import Design
 from activeeval.core.design.histories import History, check_looks
 from activeeval.core.design.inputs import DesignInput, checked_targets, largest_grade
+from activeeval.core.design.item_stage import ITEMS, Items
 from activeeval.core.design.levels import Levels
 from activeeval.core.design.orders import Order
 from activeeval.core.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
 from activeeval.core.design.replacement import Replacement
 from activeeval.core.design.schemes import Scheme
-from activeeval.core.design.stages import DEPTH, ITEMS, WHOLE, Depth, Items, Stage
+from activeeval.core.design.stages import DEPTH, WHOLE, Depth, Stage
 from activeeval.core.errors import InputError, did_you_mean
 from activeeval.core.measures import Measure, Target
 from activeeval.core.types import Floats, Ints
@@ -101,16 +101,17 @@ class Method:
         return isinstance(self.stage, Depth)
 
     def looking(self, looks: str) -> Method:
-        """Return the method with the given schedule of adaptive depth; InputError if it does not judge to depths.
-
-        ``looks`` is after which labels of a query its depth is planned again: "each"; "3", the first, the third and the
-        last ranked item; "1", the last ranked item; "off", none.
-        """
+        """Return the method with an adaptive depth, as `looks`; InputError if it does not judge to depths."""
         if check_looks(looks) == self.looks:
             return self
         if not self.has_depths:
             raise InputError(f"adaptive_depth is for methods that judge queries to a depth, {self.name!r} does not")
         return replace(self, stage=Depth(looks))
+
+    @property
+    def continuing(self) -> Method:
+        """The method for samples that continue earlier ones: items are judged alone, as pairs would change."""
+        return replace(self, stage=replace(self.stage, in_pairs=False)) if isinstance(self.stage, Items) else self
 
     def row(self) -> dict[str, str]:
         """Describe the method as a row of a table: column names to texts."""
@@ -176,13 +177,12 @@ class Method:
         """
         targets = checked_targets(targets)
         if beside and self.looks != "off":
-            problem = "adaptive depth does not support further targets or segments"
-            raise InputError(f"{problem}: `adaptive_depth` must be off")
+            raise InputError("adaptive depth supports no further targets or segments: `adaptive_depth` must be off")
         design_input = self.design_input([*targets, *beside], grade_probs, **model)
         omega = design_input.target_weights(weights)
         order, scheme = self.ordered(design_input, omega, defensive_share)
-        primary = design_input.first(len(targets))
-        design = self.looked(self.design_of(primary, order, scheme, model.get("max_grade")), omega)
+        plain = self.design_of(design_input.first(len(targets)), order, scheme, model.get("max_grade"))
+        design = self.looked(plain, omega)
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def ordered(

@@ -13,8 +13,8 @@ import numpy as np
 from activeeval.core.errors import InputError
 from activeeval.core.kernels import rates
 from activeeval.core.kernels.bundles import OrderArrays
-from activeeval.core.pool import QueryPool, pool_hashes
-from activeeval.core.types import Bools, Floats, Ints, Words
+from activeeval.core.pool import QueryPool
+from activeeval.core.types import Bools, Floats, Ints, Words, sealed
 
 LEAST_RATE = 1e-6
 """Least rate of a query relative to the largest, however certain the model is: rounding excludes no query."""
@@ -65,7 +65,7 @@ class Order:
         r_i ≤ r: place i is in the sample of level κ with probability min(1, κ r_i). 0 if the label is known or cannot
         matter.
     query_hashes, hashes : ndarray of uint64
-        Hashes of the ids of queries and places.
+        Hashes of the ids of queries and places; places that are judged together share one.
     larger_pool : LargerPool or None
         Set if the order holds only what one sample of a larger pool needs.
     slopes, floors : ndarray, shape (n_places,), or None
@@ -155,7 +155,7 @@ class Order:
         owners, costs = self.place_queries, np.where(self.place_rates > 0, self.costs, 0.0)
         together = np.bincount(owners, costs, minlength=self.n_queries) + self.overheads
         alone = np.zeros(self.n_queries)
-        np.maximum.at(alone, owners, costs)
+        np.maximum.at(alone, owners, self.unit_costs)
         return np.where(np.isinf(self.query_rates), alone, together)
 
     @cached_property
@@ -165,9 +165,25 @@ class Order:
         Without overhead two places (items in judging order) of one query may be the first two units.
         """
         is_free = np.isinf(self.query_rates)
-        alone = self.costs[is_free[self.place_queries] & (self.place_rates > 0)]
+        alone = self.unit_costs[is_free[self.place_queries] & (self.place_rates > 0)]
         units = np.concatenate((self.dearest_units[~is_free], alone))
         return float(np.partition(units, max(units.size - 2, 0))[-2:].sum())
+
+    @cached_property
+    def joined(self) -> Bools:
+        """True for each place that is judged together with the one before it, as both have one number, (n_places,)."""
+        joined = np.zeros(self.items.size, dtype=np.bool_)
+        joined[joined_places(self.place_queries, self.hashes)] = True
+        return sealed(joined, np.bool_)
+
+    @cached_property
+    def unit_costs(self) -> Floats:
+        """Cost, in mean items, of each place to judge with the place joined to it; 0 for others, shape (n_places,)."""
+        costs = np.where(self.place_rates > 0, self.costs, 0.0)
+        second = np.flatnonzero(self.joined)
+        costs[second - 1] += costs[second]
+        costs[second] = 0.0
+        return costs
 
     def expected_cost(self, level: float) -> float:
         """Compute the expected cost, in mean items, of a sample that judges items of rate r with min(1, level · r)."""
@@ -214,154 +230,18 @@ class Order:
         return np.nan_to_num(pi), np.nan_to_num(a)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class OrderPlaces:
-    """The places of an order before their rates are computed.
+def joined_places(queries: Ints, hashes: Words) -> Ints:
+    """List the places with the number of the place before them in their query; both arrays have shape (n_places,)."""
+    return 1 + np.flatnonzero((hashes[1:] == hashes[:-1]) & (queries[1:] == queries[:-1]))
 
-    Attributes
-    ----------
-    offsets, items : ndarray of int64
-    matters : ndarray of bool, shape (n_places,)
-        True if a place is wanted: its label is unknown and can change a value. These come first in their query.
-    costs, overheads : ndarray
-        As in `Order`, but in the unit of the item costs; no overhead if nothing is wanted.
-    hashes : (ndarray, ndarray) of uint64, or None
-        Hashes of the ids of queries and items, if the pool renames them.
-    """
 
-    pool: QueryPool
-    offsets: Ints
-    items: Ints
-    matters: Bools
-    costs: Floats
-    overheads: Floats
-    hashes: tuple[Words, Words] | None = None
-
-    @classmethod
-    def of(
-        cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Bools, priority: Floats | None = None
-    ) -> OrderPlaces:
-        """Arrange items as places of their queries: wanted ones (labels to request) first, then by descending priority.
-
-        Parameters
-        ----------
-        offsets, items : ndarray of int64, shape (n_queries + 1,) and (n_places,)
-            Start of each query's items in ``items``, and the items as indices into the pool's.
-        wanted : ndarray of bool, shape (n_items,)
-        priority : ndarray, shape (n_places,), optional
-            By default places keep their order.
-        """
-        owners = np.repeat(np.arange(pool.n_queries), np.diff(offsets))
-        last = np.zeros(items.size) if priority is None else -priority
-        order = np.lexsort((last, ~wanted[items], owners))
-        matters = wanted[items[order]]
-        has_any = np.bincount(owners, matters, minlength=pool.n_queries) > 0
-        return cls(
-            pool=pool,
-            offsets=offsets,
-            items=items[order],
-            matters=matters,
-            costs=pool.item_costs[items[order]],
-            overheads=np.where(has_any, pool.query_costs, 0.0),
-        )
-
-    @classmethod
-    def of_order(cls, order: Order) -> OrderPlaces:
-        """Return the places (items in judging order) of an order, without rates; a positive rate means wanted."""
-        return cls(
-            pool=order.pool,
-            offsets=order.offsets,
-            items=order.items,
-            matters=order.place_rates > 0,
-            costs=order.costs,
-            overheads=order.overheads,
-        )
-
-    def all_wanted(self) -> OrderPlaces:
-        """Return the same places (items in judging order), all of them wanted."""
-        return OrderPlaces.of(self.pool, self.offsets, self.items, np.ones(self.pool.n_items, dtype=np.bool_))
-
-    @property
-    def cheapest(self) -> float:
-        """Cost of the cheapest place; infinite if there are no places (items in judging order)."""
-        return float(self.costs.min(initial=np.inf))
-
-    @cached_property
-    def open_offsets(self) -> Ints:
-        """Start of each query's wanted places (labels to request) among all wanted ones, shape (n_queries + 1,)."""
-        return np.concatenate(([0], np.cumsum(self.matters)))[self.offsets]
-
-    @cached_property
-    def open_queries(self) -> Ints:
-        """Query of every wanted place (a label to request), shape (n_wanted_places,)."""
-        return np.repeat(np.arange(self.pool.n_queries), np.diff(self.open_offsets))
-
-    @cached_property
-    def open_costs(self) -> Floats:
-        """Cost of every wanted place (a label to request), in the unit of the item costs, (n_wanted_places,)."""
-        return self.costs[self.matters]
-
-    def order(
-        self,
-        query_probs: Floats,
-        of_query: Floats,
-        of_open: Floats,
-        unit: float,
-        *,
-        is_nested: bool,
-        least: Floats | None = None,
-    ) -> Order:
-        """Build the order whose rates are p times ``of_query`` (n_queries,) and ``of_open`` (n_wanted_places,).
-
-        Parameters
-        ----------
-        query_probs : ndarray, shape (n_queries,)
-            p over the whole pool.
-        unit : float
-            Cost of the mean item of the whole pool; costs of the order are multiples of it.
-        least : ndarray, shape (n_wanted_places,), optional
-            Least rates of wanted places if ``is_nested``: a place is judged only with all before it in its query.
-        """
-        slopes, floors = np.zeros((2, self.items.size))
-        slopes[self.matters] = query_probs[self.open_queries] * of_open
-        has_any = np.diff(self.open_offsets) > 0
-        query_rates = np.where(has_any, query_probs * of_query, 0.0)
-        if not is_nested:
-            query_rates[has_any & (self.overheads == 0)] = np.inf  # opening is free: the query is always opened
-            place_rates = slopes
-        else:
-            floors[self.matters] = 0.0 if least is None else query_probs[self.open_queries] * least
-            place_rates = self.rates_unseen(query_rates, slopes, floors)
-        query_hashes, item_hashes = self.hashes or pool_hashes(self.pool)
-        return Order(
-            pool=self.pool,
-            offsets=self.offsets,
-            items=self.items,
-            is_nested=is_nested,
-            query_probs=query_probs,
-            costs=self.costs / unit,
-            overheads=self.overheads / unit,
-            query_rates=rounded(query_rates),
-            place_rates=rounded(place_rates),
-            query_hashes=query_hashes,
-            hashes=item_hashes[self.items],
-            slopes=slopes if is_nested else None,
-            floors=floors if is_nested else None,
-        )
-
-    def rates_unseen(self, query_rates: Floats, slopes: Floats, floors: Floats) -> Floats:
-        """Compute the planned rates (n_places,) of an order that judges prefixes, before any label is seen.
-
-        They are p sqrt(variance / cost), ``slopes``, or ``floors`` if larger (n_places,), and never rise along a query.
-        """
-        n, wanted = self.items.size, np.diff(self.open_offsets)
-        place_rates, no_looks = np.empty(n), np.zeros(n, dtype=np.bool_)
-        stops = np.full(wanted.size, n + 1)  # no query stops; without looks, ratios and shares are not read
-        rates.go_on(
-            *(self.offsets, wanted, wanted, query_rates, slopes, floors, slopes, slopes, no_looks),
-            *(stops, np.zeros(n), place_rates, stops.copy()),
-        )
-        return place_rates
+def shared_hashes(hashes: Words, joined: Bools | None) -> Words:
+    """Give each place flagged in ``joined`` the hash of the place before it; both arrays have shape (n_places,)."""
+    if joined is None:
+        return hashes
+    shared = hashes.copy()
+    shared[joined] = hashes[np.flatnonzero(joined) - 1]
+    return shared
 
 
 def rounded(rates_of_units: Floats) -> Floats:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.core.checks import closed_share
-from activeeval.core.design.orders import LEAST_RATE, Order, OrderPlaces
+from activeeval.core.design.order_places import OrderPlaces
+from activeeval.core.design.orders import LEAST_RATE, Order
 from activeeval.core.kernels import rates as kernel
 from activeeval.core.types import Floats
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.expectations import expectations_of
-from activeeval.core.design.orders import Order, OrderPlaces
+from activeeval.core.design.order_places import OrderPlaces
+from activeeval.core.design.orders import Order
 from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.design.rates import Variances, variance_terms
 from activeeval.core.design.selections import Selection, Selections

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.design.inputs import DesignInput
-from activeeval.core.design.orders import Order, OrderPlaces
+from activeeval.core.design.order_places import OrderPlaces
+from activeeval.core.design.orders import Order
 from activeeval.core.design.rates import RelativeRates
 from activeeval.core.design.readings import Reading
 from activeeval.core.design.schemes import ROUNDING, DrawnUnits, Scheme, check_budget, check_pays

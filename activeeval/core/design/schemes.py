@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from activeeval.core.checks import brief, is_number
 from activeeval.core.design.inputs import DesignInput
-from activeeval.core.design.orders import Order, OrderPlaces
+from activeeval.core.design.order_places import OrderPlaces
+from activeeval.core.design.orders import Order
 from activeeval.core.design.rates import RelativeRates
 from activeeval.core.design.readings import Reading
 from activeeval.core.design.selections import Selection

@@ -9,6 +9,9 @@ is unbiased. Its variance given the labels is Σ (1 − G_i)/G_i c_i² (g_i − 
 Σ (1 − G_i)/G_i² c_i² (g_i − μ_i)² over the judged items. Here μ_i = Σ_u ω_u E[g_i | u] with the
 posterior weights ω_u of the nodes of the query factor given the labels judged before i.
 
+Two items can be judged together, with one G: then neither's μ may depend on the other's label, and the
+variance has the squared sum of both, Σ (1 − G)/G² (Σ c_i (g_i − μ_i))² over units.
+
 An estimator can replace μ_i by b_0 + b_1 μ_i. Therefore separate sums are computed: y = Σ_judged c g / G,
 z_0 = Σ_judged c / G, z_1 = Σ_judged c μ_i / G − Σ_i c_i (μ_i − μ_i⁰) with μ⁰ the prediction before any
 label, so that E z_1 = Σ c_i μ_i⁰; and the variance as the quadratic form of (g, 1, μ_i). Fixed predictions μ_i of
@@ -42,7 +45,9 @@ def running_sums(offsets, contrast, predictions):
 
 
 @_jit
-def observe_items(offsets, contrast, gains, predictions, node_weights, extra_means, rates, selected, totals, within):
+def observe_items(
+    offsets, contrast, gains, joined, predictions, node_weights, extra_means, rates, selected, totals, within
+):
     """Fill the totals of n sampled queries, from items that were each judged with their own probability.
 
     For a query: y = Σ_judged c g / G, unbiased for its value, with the contrast c of an item (its discount, or the
@@ -58,6 +63,8 @@ def observe_items(offsets, contrast, gains, predictions, node_weights, extra_mea
     gains : array, shape (n_places,)
         Gain of each place; only those of judged places are read. NaN: the item cannot be judged and keeps the
         model's expectation.
+    joined : array of bool, shape (n_places,)
+        True for a place that is judged together with the one before it: neither's label predicts the other.
     predictions : array, shape (n_places, 3, n_nodes)
         By the model, for each node u of the query factor (random effect of a query): E[g_i | u], its running sum of
         c_i E[g_i | u] from the query's first place on, and p(y_i | u) > 0, the likelihood of the label.
@@ -88,6 +95,7 @@ def observe_items(offsets, contrast, gains, predictions, node_weights, extra_mea
         rate = min(1.0, selected.levels[row] * rates.query_rates[q])
         # z1: Σ c μ / G over judged items, minus the change of the expected Σ c μ by the labels
         y, z0, z1 = 0.0, 0.0, 0.0
+        follows, first_share, first_gain, first_mu = False, 0.0, 0.0, 0.0
         yy, y0, y1, s00, s01, s11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         totals[row, 3:] = 0.0
         within[row, :] = 0.0
@@ -95,16 +103,21 @@ def observe_items(offsets, contrast, gains, predictions, node_weights, extra_mea
             i = selected.places[k]
             k += 1
             g = gains[i]
+            follows = follows and joined[i]  # the label of the place before has not moved the nodes yet
             if np.isnan(g):
                 continue
+            leads = i + 1 < last and joined[i + 1] and not np.isnan(gains[i + 1])
             size, mean, moved = 0.0, 0.0, 0.0
             for u in range(n_nodes):
                 w = omega[u]
                 size += w
                 mean += w * predictions[i, MEAN, u]
                 moved += w * (predictions[i, SUM, u] - before[u])
-                omega[u] = w * predictions[i, LIKELIHOOD, u]
                 before[u] = predictions[i, SUM, u]
+                if not leads:
+                    omega[u] = w * predictions[i, LIKELIHOOD, u]
+                    if follows:
+                        omega[u] *= predictions[i - 1, LIKELIHOOD, u]
             scale = 1.0 / size
             mu = mean * scale
             chance = min(1.0, selected.levels[row] * rates.place_rates[i]) / rate
@@ -129,6 +142,24 @@ def observe_items(offsets, contrast, gains, predictions, node_weights, extra_mea
                 for b in range(a, width - 3):
                     within[row, place] += weight * extra * extra_means[i, b]
                     place += 1
+            if follows:  # products of both places of a unit
+                weight = (1.0 - chance) * share * first_share
+                yy += 2.0 * weight * g * first_gain
+                y0 += weight * (g + first_gain)
+                y1 += weight * (g * first_mu + first_gain * mu)
+                s00 += 2.0 * weight
+                s01 += weight * (mu + first_mu)
+                s11 += 2.0 * weight * mu * first_mu
+                place = 3 * width - 3
+                for a in range(width - 3):
+                    extra, first_extra = extra_means[i, a], extra_means[i - 1, a]
+                    within[row, 3 + a] += weight * (g * first_extra + first_gain * extra)
+                    within[row, width + 2 + a] += weight * (extra + first_extra)
+                    within[row, 2 * width + a] += weight * (mu * first_extra + first_mu * extra)
+                    for b in range(a, width - 3):
+                        within[row, place] += weight * (extra * extra_means[i - 1, b] + first_extra * extra_means[i, b])
+                        place += 1
+            follows, first_share, first_gain, first_mu = leads, share, g, mu
             if size < _SMALL:  # rescaling every time would take a third of the whole time
                 for u in range(n_nodes):
                     omega[u] *= scale

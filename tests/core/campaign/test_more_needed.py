@@ -134,7 +134,7 @@ def test_all_that_is_left_may_not_decide_for_queries_like_these(made):
 
 
 def test_what_waits_is_named_only_where_something_waits(made):
-    early = judged_by(made, campaign_of(made, "items", judged=False, budget=250), 150)
+    early = judged_by(made, campaign_of(made, "items", judged=False, budget=250), 90)
     estimate = early.estimate()
     n = sum(len(unit.items) for unit in early.planned) - early.progress.judged
     half = early.half_width_at_end(0.95)
@@ -166,7 +166,9 @@ def test_items_that_cannot_be_judged_get_no_advice_where_they_alone_leave_it_ope
 def night_of(made, seed, budget, before=None):
     """Return a judged night, by the same numbers as an earlier one and with what that leaves."""
     n = made.pool.n_items
-    base = METHODS["items"].design(Target(MEASURES["items"], *noisy_lists(made)), grade_probs=np.full((n, 5), 0.2))
+    base = METHODS["items"].continuing.design(
+        Target(MEASURES["items"], *noisy_lists(made)), grade_probs=np.full((n, 5), 0.2)
+    )
     hand = EarlierLabels.nothing(n)
     if before is not None:
         earlier, probs = before

@@ -55,7 +55,7 @@ def test_a_budget_for_a_half_width_brings_about_it(made, name):
 
 @pytest.mark.parametrize("name", sorted(MEASURES))
 def test_laws_of_the_outlook(made, name):
-    campaign = campaign_of(made, name, 400, 1)
+    campaign = campaign_of(made, name, 400, 9)
     pool, population = campaign.outlook(), campaign.outlook(scope="population")
     now = half_of(campaign.estimate().interval())
     assert pool.at_budget(campaign.spent, 0.95) == pytest.approx(now, rel=0.05)

@@ -47,7 +47,7 @@ class Nights:
         """Return the plain design of a night, of its own value or of what it is more than another night."""
         other = None if versus is None else self.ranking(versus)
         target = Target(MEASURES[measure][0], self.ranking(night), other)
-        return replace(METHODS[method].design(target, self.probs[night], judged=judged), is_fitted=False)
+        return replace(METHODS[method].continuing.design(target, self.probs[night], judged=judged), is_fitted=False)
 
     def truth(self, measure, night, versus=None):
         """Return the true value over the pool, in plain Python."""

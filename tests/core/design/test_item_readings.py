@@ -19,9 +19,9 @@ from naive import (
 )
 
 from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, Target, replicate
-from activeeval.core.design.orders import OrderPlaces
+from activeeval.core.design.item_stage import ITEMS
+from activeeval.core.design.order_places import OrderPlaces
 from activeeval.core.design.rates import Variances, pooled
-from activeeval.core.design.stages import ITEMS
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.estimation.effective import value_variance
 

@@ -22,9 +22,10 @@ from naive import (
 from activeeval import METHODS, BudgetError, Campaign, InputError, Rankings, Target
 from activeeval.core.design import WHOLE, Levels, Replacement
 from activeeval.core.design.inputs import joint_variances
+from activeeval.core.design.item_stage import ITEMS, Items
 from activeeval.core.design.methods import default_method, find_method
 from activeeval.core.design.rates import variance_left, weighed
-from activeeval.core.design.stages import DEPTH, ITEMS, Items
+from activeeval.core.design.stages import DEPTH
 from activeeval.core.measures import AP, DCG, ERR, NDCG, RR, Precision, Recall, Success
 
 MEASURES = {

@@ -41,7 +41,7 @@ def hand_of(planner, share, seed=5):
 
 def goals_of(planner, method, times):
     """Return half-widths of both segments, times what a third of all brings."""
-    forecasts = planner.forecasts(METHODS[method])
+    forecasts = planner.forecasts(METHODS[method].continuing)
     at = [forecasts[which].at(forecasts[which].cost / 3).half_width() for which in (2, 3)]
     return {which: Goal(half_width=times * half) for which, half in zip((2, 3), at, strict=True)}
 
@@ -51,7 +51,7 @@ def goals_of(planner, method, times):
 def test_every_half_width_is_reached_and_hardly_more(method, measure, in_hand):
     planner = planner_of(measure)
     goals = goals_of(planner, method, 0.8)
-    least = least_labels(planner, METHODS[method], goals, hand_of(planner, in_hand), MANY, [])
+    least = least_labels(planner, METHODS[method].continuing, goals, hand_of(planner, in_hand), MANY, [])
     reached = [least.prospects[which].half_width() / goal.half_width for which, goal in goals.items()]
     assert max(reached) == pytest.approx(1, abs=1e-3)
     assert max(reached) <= 1
@@ -65,8 +65,8 @@ def test_the_same_half_widths_take_more_of_a_design_that_knows_of_none(method, m
     planner = planner_of(measure)
     goals, hand = goals_of(planner, method, 0.8), hand_of(planner, in_hand)
     goals[2] = replace(goals[2], half_width=0.5 * goals[2].half_width)  # the small one is to be known well
-    least = least_labels(planner, METHODS[method], goals, hand, MANY, [])
-    forecasts = planner.weighing([1.0, 0.0, 0.0, 0.0]).forecasts(METHODS[method])
+    least = least_labels(planner, METHODS[method].continuing, goals, hand, MANY, [])
+    forecasts = planner.weighing([1.0, 0.0, 0.0, 0.0]).forecasts(METHODS[method].continuing)
     places = EarlierPlaces.of(plan_of(forecasts[0]).order, hand, MANY)
 
     def reaches(threshold):
@@ -93,13 +93,13 @@ def test_the_same_half_widths_take_more_of_a_design_that_knows_of_none(method, m
 def test_where_what_is_in_hand_is_enough_nothing_new_is_needed(method, measure):
     planner = planner_of(measure)
     hand = replace(hand_of(planner, 0.0), probs=np.full(N_QUERIES * N_ITEMS, 0.9))
-    least = least_labels(planner, METHODS[method], goals_of(planner, method, 3.0), hand, MANY, [1])
+    least = least_labels(planner, METHODS[method].continuing, goals_of(planner, method, 3.0), hand, MANY, [1])
     assert (least.enough, least.cost) == (0.0, 0.0)
 
 
 def test_a_budget_that_does_not_pay_is_what_is_expected():
     """The prospects are of the budget, the cost is of the goals."""
-    planner, method = planner_of(), METHODS["items"]
+    planner, method = planner_of(), METHODS["items"].continuing
     goals, hand = goals_of(planner, "items", 0.8), hand_of(planner, 0.2)
     rich, poor = (least_labels(planner, method, goals, hand, budget, [1]) for budget in (MANY, 10.0))
     assert poor.cost == pytest.approx(rich.cost, rel=1e-6)
@@ -110,7 +110,7 @@ def test_a_budget_that_does_not_pay_is_what_is_expected():
 
 def test_questions_beside_keep_a_share_of_what_rates_are_made_of():
     """Σ λ p sqrt(V / λ), squared, of the part of each: as 1 − s to s."""
-    design_input = planner_of().design_input(METHODS["items"])
+    design_input = planner_of().design_input(METHODS["items"].continuing)
     weights = shared(design_input, np.array([0.0, 0.0, 2.0, 0.0]), [1])
     alone = design_input.planned(design_input.places.pool.query_probs) ** 2
     assert weights[1] * alone[1] / (weights[2] * alone[2]) == pytest.approx(SHARE / (1 - SHARE))
@@ -119,7 +119,7 @@ def test_questions_beside_keep_a_share_of_what_rates_are_made_of():
 
 def test_the_share_of_a_difference_narrows_it_and_costs_no_more_than_it_may():
     """Σ λ p sqrt(V + s W / (1 − s)) is at most the sum of two roots; both lists have items of their own."""
-    planner, method = planner_of(), METHODS["items"]
+    planner, method = planner_of(), METHODS["items"].continuing
     goals, hand = goals_of(planner, "items", 0.8), hand_of(planner, 0.0)
     without, beside = (least_labels(planner, method, goals, hand, MANY, beside) for beside in ([], [1]))
     assert beside.prospects[1].half_width() < without.prospects[1].half_width()
@@ -131,5 +131,5 @@ def test_a_pool_of_which_all_is_known_needs_nothing():
     known = np.zeros(N_QUERIES * N_ITEMS, dtype=np.int64)
     settled = Planner(targets=planner.targets, believed=planner.believed, max_grade=TOP, known=known)
     goals = {2: Goal(half_width=0.1)}
-    least = least_labels(settled, METHODS["items"], goals, hand_of(settled, 0.0), MANY, [1])
+    least = least_labels(settled, METHODS["items"].continuing, goals, hand_of(settled, 0.0), MANY, [1])
     assert (least.enough, least.cost) == (0.0, 0.0)
