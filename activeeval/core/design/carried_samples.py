@@ -13,7 +13,7 @@ a label counted only below the current sample's own threshold, because M is know
 
 If less than the budget is enough, T is the sufficient threshold (found by `activeeval.core.planning.least_labels`), 0
 if the earlier labels are enough. A place that could never be taken so far is then taken with a small probability
-nevertheless: if it were excluded for good, estimates would be biased.
+nevertheless: if it were excluded for good, estimates would be biased. There are no pairs: those of tomorrow differ.
 
 A list judged to a depth can be read as far as all earlier places are taken: a_k = min over the places j ≤ k of M_j.
 One number u per query serves all its places, so {u < a_k} is the event that the first k are taken.
@@ -209,8 +209,8 @@ class EarlierPlaces:
         Parameters
         ----------
         most : float, optional
-            Largest expected cost, in mean items (the mean item costs 1), of the places that no earlier sample could
-            take if each gets a small probability (`LEAST` or less). None: they are taken by their rates alone.
+            Largest expected cost, in mean items, of places that no earlier sample could take if each gets a small
+            probability (`LEAST` or less). None: they are taken by their rates alone.
 
         Raises
         ------
@@ -222,11 +222,8 @@ class EarlierPlaces:
         if order.joined.any():
             raise InputError("a sample that continues earlier ones judges no pairs: their items change", field="method")
         before = _before(order, in_hand)
-        if most is None:
-            return cls(order=order, before=before, floors=before)
-        never = (order.place_rates > 0) & (before == 0)
-        cost = float(order.costs[never].sum())
-        least = min(LEAST, most / cost) if cost > 0 else 0.0
+        never = (order.place_rates > 0) & (before == 0) & (most is not None)
+        least = min(LEAST, most / max(float(order.costs[never].sum()), most)) if most and never.any() else 0.0
         return cls(order=order, before=before, floors=np.where(never, least, before))
 
     def at(self, threshold: float) -> Floats:

@@ -12,7 +12,7 @@ from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.item_readings import ItemReading
 from activeeval.core.design.order_places import OrderPlaces
 from activeeval.core.design.orders import Order
-from activeeval.core.design.pairs import paired_places, shared_by_pairs
+from activeeval.core.design.paired_items import paired_places, shared_by_pairs
 from activeeval.core.design.rates import Ratios, Variances, pooled
 from activeeval.core.design.readings import Reading, check_reaches
 from activeeval.core.design.stages import LEAST_ITEM_SHARE, wanted_places
@@ -36,7 +36,7 @@ class Items:
         True if an item is predicted from the labels judged before it. Under a hard budget that leaves a bias of
         order 1/n, below a hundredth of the standard error; otherwise the estimate is exactly unbiased.
     in_pairs : bool
-        True if an item that gained and one that lost are judged together; see `activeeval.core.design.pairs`.
+        True if an item that gained and one that lost are judged together; see `activeeval.core.design.paired_items`.
     """
 
     learns: bool = True

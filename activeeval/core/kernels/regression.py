@@ -28,33 +28,30 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 NO_RESIDUAL = 1e-14
 _MANY = 12
-# PRESS chooses the number of regressors. In 583 cells of depths (432 of 30 to 50 queries; 300 repetitions): with
-# always three from twelve queries on (the earlier rule), 33 % of the cells of few queries had a coverage below 92 %,
-# with V* 7 %. With at most 1 + eff / 4 of them, eff the number of queries that matter to the difference estimator, 5 %,
-# but 7 % more error on the large pools (up to 2.4 times with a reversed model: there few queries matter until the third
-# regressor is fitted); with PRESS 7 %, and 1 % more error.
+# PRESS chooses the number of regressors. In 583 cells of depths (432 of 30 to 50 queries; 300 repetitions): with always
+# three from twelve queries on, 33 % of the cells of few queries had a coverage below 92 %, with V* 7 %. With at most 1
+# + eff / 4, eff the number of queries that matter to the difference estimator, 5 %, but 7 % more error on large pools
+# (up to 2.4 times with a reversed model); with PRESS 7 %, and 1 % more error.
 _FEWEST_EFFECTIVE = 3.0
-# In queries of equal weight. Without this limit PRESS used a third regressor determined by one or two queries: nDCG@10
-# of MQ2008 had a bias of .13 of its error (279 queries, 1,500 repetitions), the worst of 54 cells a coverage of .80.
-# With 2 these are .07 and .88, with 4 .05 and .88; errors are 5 and 9 % larger on the mean of the cells. 3 has the bias
-# of 4. All numbers apply to the tail's part of the regressor alone.
+# In queries of equal weight. Without this limit a third regressor was determined by one or two queries: nDCG@10 of
+# MQ2008 had a bias of .13 of its error (279 queries, 1,500 repetitions), the worst of 54 cells a coverage of .80. With
+# 2 these are .07 and .88, with 4 .05 and .88; mean errors are 5 and 9 % larger. 3 has the bias of 4.
 _LEAST_UNLIKE, _LEAST_GAIN = 0.5, 4.0
 # Share of the queries, and factor on V̂. Before any relevant item, y equals h, so that with B = 1 a query has no
-# residual, and only the few queries with a relevant item remain: if they are few, R̂ and V̂ are both too low.
-# With adaptive depth, 28 cells of RR, ERR, nDCG@10 and AP (150 repetitions): without these limits coverage was .920 and
-# six cells were below .9, the worst .77 with a bias of −.4 of the error (RR, MQ2007-agg). With shares of ¼, ⅓ and ½
-# alone coverage was .935, .940 and .941, with three, two and one such cells; but if almost nothing is
-# relevant and the model expects much, B = 1 removes 96 % of the variance, and without it errors are 3.6 times as
-# large (7 cells). If a gain of at least 3 or 5 also admits it, the errors of these are 1.06 and 1.17 times as large,
-# and coverage in the 28 cells .938 and .941.
+# residual, and only queries with a relevant item remain: if they are few, R̂ and V̂ are both too low. With adaptive
+# depth, 28 cells of RR, ERR, nDCG@10 and AP (150 repetitions): without these limits coverage was .920 and six cells
+# were below .9, the worst .77. With shares of ¼, ⅓ and ½ alone coverage was .935, .940 and .941; but if almost nothing
+# is relevant and the model expects much, B = 1 removes 96 % of the variance, and without it errors are 3.6 times as
+# large (7 cells). If a gain of 3 or 5 also admits it, these errors are 1.06 and 1.17 times as large, coverage .938 and
+# .941.
 _LEAST_LEFT = 1e-6
 _COLLINEAR = 1e-8
 _ROUNDING = 1e-16
 _ALIKE = 1e-9
 _FARTHEST = 4.0
 _LARGEST_REACH = 300.0
-# Of samples of single items, whose g-weights are 1: 12 pairs of OHSUMED without any single item fitted coefficients to
-# contrasts near 0 and missed by 40 standard errors. 30 instead changes nothing there, but readings of watched segments.
+# Of items, whose g-weights are 1: 12 pairs of OHSUMED fitted coefficients to contrasts near 0 and missed by 40 standard
+# errors. 30 does no more there, but changes readings of watched segments.
 
 
 @_jit
@@ -67,8 +64,7 @@ def _moment_matrix(omega, keep, totals, within, k):
     h = np.zeros((k + 1, k + 1))
     width = totals.shape[1]
     for j in range(omega.size):
-        square = omega[j] * omega[j]
-        place = 0
+        square, place = omega[j] * omega[j], 0
         for a in range(width):
             for b in range(a, width):
                 if b <= k:
@@ -90,10 +86,9 @@ def _eliminate(left, right, diagonal):
     k, rank = diagonal.size, 0
     for a in range(k):
         if left[a, a] <= max(_COLLINEAR * diagonal[a], 0.0):  # an estimated variance can be negative
-            for b in range(k):
-                left[a, b] = left[b, a] = 0.0
-            for c in range(right.shape[1]):
-                right[a, c] = 0.0
+            left[a, :] = 0.0
+            left[:, a] = 0.0
+            right[a, :] = 0.0
             continue
         rank += 1
         pivot = left[a, a]
@@ -105,10 +100,8 @@ def _eliminate(left, right, diagonal):
                 left[b, c] -= factor * left[a, c]
             for c in range(right.shape[1]):
                 right[b, c] -= factor * right[a, c]
-        for c in range(k):
-            left[a, c] /= pivot
-        for c in range(right.shape[1]):
-            right[a, c] /= pivot
+        left[a, :] /= pivot
+        right[a, :] /= pivot
     return rank
 
 
@@ -148,8 +141,8 @@ def _fit(h, k, omega, totals, population, coefficients, lift):
     """Fit the first k regressors by least squares; return ``(rank, reach)``.
 
     ``h`` is the moment matrix H of `_moment_matrix`, ``omega`` p/π of each query, ``totals`` y and z. Fills
-    ``coefficients`` with B, ``lift`` with H⁻¹ (Z̄ − Σ ω z), for g = 1 + ω keep lift'z; Z̄ is ``population``. The reach
-    is (Z̄ − Σ ω z)' H⁻¹ (Z̄ − Σ ω z), about χ² with k degrees of freedom in samples that represent the pool.
+    ``coefficients`` with B, ``lift`` with H⁻¹ d, d = Z̄ − Σ ω z, for g = 1 + ω keep lift'z; Z̄ is ``population``. The
+    reach is d' H⁻¹ d, about χ² with k degrees of freedom if the sample represents the pool.
     """
     inverse, rank = _inverse(h, k)
     gap = population[:k].copy()
@@ -157,12 +150,11 @@ def _fit(h, k, omega, totals, population, coefficients, lift):
         for b in range(k):
             gap[b] -= omega[j] * totals[j, b + 1]
     coefficients[:k] = _least_squares(inverse, h)
+    reach = 0.0
     for a in range(k):
         lift[a] = 0.0
         for b in range(k):
             lift[a] += inverse[a, b] * gap[b]
-    reach = 0.0
-    for a in range(k):
         reach += gap[a] * lift[a]
     return rank, reach
 
@@ -306,8 +298,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
 
     The gap is the possible bias (`_gap`) if the second regressor is excluded, else 0. Fills ``coefficients`` with B and
     ``lift`` for the g-weights; with rank 0 B is not changed. ``omega`` is p/π, ``keep`` 1 − π, ``totals`` y and z. A
-    third regressor needs many queries that differ from it, or a large gain; if a fit extrapolates too far (a g-weight
-    above 1 + `_FARTHEST`), only the first regressor is used.
+    third regressor needs many queries that differ from it, or a large gain; a fit that extrapolates too far has one.
     """
     most = coefficients.size
     if omega.size <= 2 or _explains(omega, keep, totals, within, coefficients):
@@ -326,8 +317,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
     if reaches_far and not _explains(omega, keep, totals, within, coefficients):
         coefficients[:] = 0.0
         lift[:] = 0.0
-        one_regressor = np.int64(1)  # typed, else the function would be compiled a second time
-        rank, _ = _fit(h, one_regressor, omega, totals, population, coefficients, lift)
+        rank, _ = _fit(h, np.int64(1), omega, totals, population, coefficients, lift)  # typed: compiled once
     if rank == 0:
         coefficients[:] = plain
         return 0, 0.0
