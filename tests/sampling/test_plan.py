@@ -102,8 +102,9 @@ def test_a_better_method_than_the_default_is_shown_and_taken(plan):
 def test_a_difference_its_power_and_two_goals_in_one_call(plan, call):
     asked = (*TWO, "--measure", "DCG@3", "--difference", 1)
     rows = plan(*asked, "--budget", "30%", "--budget", "60%")
-    assert [row["goal"] for row in rows] == [None] * 4
-    assert rows[2]["power"] < rows[3]["power"]
+    assert {row["goal"] for row in rows} == {None}
+    small, large = (row["power"] for row in rows if row["method"] == "items")
+    assert small < large
     asked += ("--power", 0.7, "--half-width", 0.6)
     rows = plan(*asked)
     goals = {(row["method"], row["goal"]): row for row in rows if row["goal"]}

@@ -5,7 +5,7 @@ import pytest
 from naive import pool_of
 
 from activeeval.core.design.inputs import equal_loss_weights
-from activeeval.core.design.orders import OrderPlaces
+from activeeval.core.design.order_places import OrderPlaces
 
 WANTED = [True, False, True, True, False, True, True]
 
