@@ -59,7 +59,7 @@ def brief(value: Any) -> str:
     try:
         text = repr(plain)
     except ValueError:  # Python refuses to format integers of more than 4,300 digits
-        text = f"a whole number of {type(plain).__name__} that is too long to show"
+        text = f"a value of type {type(plain).__name__} with more digits than can be shown"
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 

@@ -48,7 +48,7 @@ class Loss(Protocol):
     """Loss that can be bound to lists."""
 
     def on(self, lists: JudgedLists) -> Term:
-        """Bind the loss to lists: a function of the scores of their items."""
+        """Bind the loss to lists; the result maps scores, shape (n_items,), to the loss and its gradient."""
         ...
 
 

@@ -70,7 +70,10 @@ class MeasureTrials:
         return rows + [{**named, "question": "at once", **together.row()} for together in self.at_once]
 
     def sentence(self, unit: str) -> str:
-        """Write a sentence on the best method at the largest budget; ``unit`` is that of budgets."""
+        """Write a sentence on the best method at the largest budget; ``unit`` is that of budgets.
+
+        With several systems (`at_once`: summaries of all their differences together) it is on all differences.
+        """
         if self.at_once:
             return at_once_sentence(self.measure, self.at_once, unit)
         return simulation_sentence(self.measure, direction(self.system, self.versus), self.summaries, unit)

@@ -99,10 +99,12 @@ class OutlookTask:
 
 
 def _plans(table: UnitTable, order: Order) -> list[RatePlan]:
-    """Build the variance model of each target from the table's variances, for the rates of an order.
+    """Build the variance model of each target from the table's variances, for the sampling rates of an order.
 
-    A place is an item in the judging order of its query; ``of_query`` (n_queries,) and ``of_open`` (n_places,) are the
-    variances that opening each query and judging each place remove, times p².
+    A place is an item in the judging order of its query, sampled with probability min(1, T · rate) at level T. An entry
+    of ``table.variances`` holds what the model leaves open of one target; ``of_query`` (n_queries,) and ``of_open``
+    (n_places,) are the parts that opening each query and judging each place remove, times p², p the query's weight in
+    the mean. ``is_nested``: places are judged from the top down, else independently.
     """
     places, p = OrderPlaces.of_order(order), order.query_probs
     terms = [variance_terms(places, variances, p, is_nested=order.is_nested) for variances in table.variances]

@@ -249,5 +249,8 @@ def _wanted(estimate: Estimate, interval: Interval, margin: float) -> float:
 
 
 def _is_below(value: float, margin: float) -> bool:
-    """True if the value is above −margin, so that the lower end of its interval decides the difference."""
+    """True if the value is above −margin: the difference is decided once the interval's lower end is above −margin.
+
+    Otherwise it is decided once the upper end is below −margin.
+    """
     return value > -margin

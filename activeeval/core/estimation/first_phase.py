@@ -96,10 +96,11 @@ class FirstPhaseValues:
         return left
 
     def centres(self, value: float) -> tuple[Floats, Floats]:
-        """Compute the mean value of each stratum, (n_strata,), and the share of each judged query in it, (n,).
+        """Compute the mean value of each stratum, (n_strata,), and each judged query's share of the weight in it, (n,).
 
-        ``value`` is the estimate for the pool, used for strata of which the segment has only a part, or with too few
-        judged queries for a mean. If items were sampled independently, a mean is that of the known parts of all
+        `squares` and `variance` take both. ``value`` is the estimate for the pool, used for strata of which the segment
+        has only a part, or with too few judged queries for a mean; there a share is of the weight of all strata, as is
+        ``value``. If items were sampled independently, a mean is that of the known parts of all
         queries, plus the weighted remainders of the judged ones; else the weighted mean of the judged values.
         """
         n_strata, of_rows = self.are_whole.size, self.strata[self.queries]
