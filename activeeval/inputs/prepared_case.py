@@ -199,7 +199,7 @@ class PreparedCase:
         return whole - asking
 
     def refused(self, budget: Budget, problem: BudgetError, *targets: Target) -> BudgetError:
-        """Rewrite a budget error in the budget's own units, with a budget (or a depth, of lists to grade) that works."""
+        """Rewrite a budget error in the budget's own units, with a budget (or depth, of lists to grade) that works."""
         can_cut = self.judging == GRADES and not self.is_updated
         cut = self.inputs.rankings if can_cut and self.inputs.is_of_lists else ()
         return budget.refused(problem, *targets, known=self.known, rankings=cut)

@@ -28,7 +28,7 @@ _LEARNT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Stage in which items of a query are judged independently, each with its own probability; for additive measures.
+    """Stage in which items of a query are judged independently, alone or in pairs; for additive measures.
 
     Attributes
     ----------
