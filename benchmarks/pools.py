@@ -13,7 +13,7 @@ import numpy as np
 
 from activeeval import METHODS, Campaign, Rankings, Target, parse_measure
 from activeeval.core.design import Design
-from activeeval.core.design.methods import default_method
+from activeeval.core.design.methods import Method, default_method
 from activeeval.core.planning import Planner
 from activeeval.core.pool.generated import generate_pool, noisy_scores
 from activeeval.core.types import Ints
@@ -57,11 +57,16 @@ class JudgedPool:
         return Target(parse_measure(measure).bound_to(self.max_grade), inputs.ranking, versus)
 
     def design(
-        self, targets: Target | list[Target], method: str = "", beliefs: GradeBeliefs | None = None, **more: Any
+        self,
+        targets: Target | list[Target],
+        method: str | Method = "",
+        beliefs: GradeBeliefs | None = None,
+        **more: Any,
     ) -> Design:
         """Design a sample by a method, or by the default one, with the pool's beliefs or others."""
         first = targets if isinstance(targets, Target) else targets[0]
-        chosen = METHODS[method] if method else default_method(first.measure)
+        named = METHODS[method] if isinstance(method, str) and method else method
+        chosen = named if isinstance(named, Method) else default_method(first.measure)
         model = (self.beliefs if beliefs is None else beliefs).for_method(chosen, self.max_grade + 1)
         return chosen.design(targets, **model, **more)
 

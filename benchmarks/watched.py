@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from activeeval import Rankings, Target, parse_measure
+from activeeval import METHODS, Rankings, Target, parse_measure
 from activeeval.core.design import Design
 from activeeval.core.design.carried_samples import EarlierLabels, going_on
 from activeeval.core.design.selections import Selection
@@ -71,7 +71,7 @@ class Chain:
 
     def design(self, targets: list[Target], known: np.ndarray | None = None) -> Design:
         """Design a sample for some questions by what the model believes."""
-        return self.pool.design(targets, "items", judged=known)
+        return self.pool.design(targets, METHODS["items"].continuing, judged=known)
 
     def nights(self, budget: float) -> Iterator[tuple[list[Target], Design, Design, EarlierLabels]]:
         """Go on from night to night, every label counting on.
