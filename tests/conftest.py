@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import gc
+import signal
 
 import hypothesis
 import numba
@@ -28,7 +29,9 @@ hypothesis.settings.load_profile("full")
 
 
 def pytest_configure(config):
-    """Words of 64 bits wrap around, in numpy's scalars with a warning."""
+    """Words of 64 bits wrap around, in numpy's scalars with a warning; processes take Ctrl-C in the background too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of a shell's background, and so of what tests start
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if numba.config.DISABLE_JIT:
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
 

@@ -255,10 +255,8 @@ def test_a_task_that_always_kills_the_workers_of_a_cluster_is_given_up(text):
 
 
 RUN = """
-import signal
 import sys
 import engine_tasks
-signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in what runs in the background
 from activeeval.scale.engines.selection import opened_engine
 if __name__ == "__main__":
     with opened_engine(sys.argv[1]) as engine:
