@@ -26,7 +26,7 @@ from benchmarks.house import (
 LIMITS: dict[str, int] = {
     "code lines: package": 59_482,
     "code lines: core": 17_037,
-    "code lines: tests": 42_224,
+    "code lines: tests": 42_225,
     "code lines: benchmarks": 12_498,
     "classes that hold a value and its interval": 5,
     "commands": 52,

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from disks import Disk
+from patience import PATIENCE_S
 from store_cases import Clock, check_whole, make_campaign
 
 from activeeval.campaigns.store import open_store
@@ -18,7 +19,7 @@ def clock():
 
 @pytest.fixture
 def store(either_url, clock):
-    with open_store(either_url, clock=clock) as opened:
+    with open_store(either_url, clock=clock, wait_s=PATIENCE_S) as opened:
         yield opened
 
 
@@ -33,7 +34,7 @@ def night(store):
 @pytest.fixture
 def each_store(made_url, clock):
     """Return a store on either database, one after the other."""
-    with open_store(made_url, clock=clock) as opened:
+    with open_store(made_url, clock=clock, wait_s=PATIENCE_S) as opened:
         yield opened
 
 
