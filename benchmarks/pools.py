@@ -65,8 +65,7 @@ class JudgedPool:
     ) -> Design:
         """Design a sample by a method, or by the default one, with the pool's beliefs or others."""
         first = targets if isinstance(targets, Target) else targets[0]
-        named = METHODS[method] if isinstance(method, str) and method else method
-        chosen = named if isinstance(named, Method) else default_method(first.measure)
+        chosen = METHODS.get(method, method) or default_method(first.measure)
         model = (self.beliefs if beliefs is None else beliefs).for_method(chosen, self.max_grade + 1)
         return chosen.design(targets, **model, **more)
 

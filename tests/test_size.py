@@ -24,10 +24,10 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 59_482,
-    "code lines: core": 17_037,
-    "code lines: tests": 42_225,
-    "code lines: benchmarks": 12_498,
+    "code lines: package": 59_481,
+    "code lines: core": 17_033,
+    "code lines: tests": 42_227,
+    "code lines: benchmarks": 12_497,
     "classes that hold a value and its interval": 5,
     "commands": 52,
     "options": 630,

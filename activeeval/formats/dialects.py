@@ -283,10 +283,12 @@ def named_field(dialect: DocumentDialect, at: Lookup, role: str) -> Any:
 
     A field that is there is added to ``rules().met``, as a column is.
     """
-    for path in filter(None, dialect.fields.split("|")):
-        for name, value in (at(path) or {}).items():
-            if rules().columns.get(name.strip().lower()) == role:
-                rules().met.add(name.strip().lower())
+    held = rules()
+    for path in dialect.fields.split("|") if held.columns else ():
+        fields = at(path)
+        for name, value in fields.items() if isinstance(fields, dict) else ():
+            if held.columns.get(plain := name.strip().lower()) == role:
+                held.met.add(plain)
                 return value
     return None
 

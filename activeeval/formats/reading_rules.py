@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -84,10 +84,13 @@ def rules() -> ReadingRules:
     return _RULES.get() or ReadingRules(columns={})
 
 
-def check_columns_met() -> None:
-    """Raise InputError if no table read so far had one of the user's columns; called before results are written."""
+def check_columns_met(named: Sequence[str] | None = None) -> None:
+    """Raise InputError if no table read so far had one of the user's columns; called before results are written.
+
+    ``named`` are the columns to check, by default all that are named.
+    """
     held = rules()
-    if lacking := [column for column in held.named if column.lower() not in held.met]:
+    if lacking := [column for column in (held.named if named is None else named) if column.lower() not in held.met]:
         raise InputError(f"no table has a column {shown(lacking[0])}", field="columns")
 
 
@@ -172,19 +175,20 @@ def reading(
     except re.error as problem:
         raise InputError(f"{shown(collapse)} is no regular expression: {problem}", field="collapse") from None
     before = rules()
+    named = (*(column.strip() for column in (columns or {}).values()), *[collapse.strip()] * is_column)
     held = ReadingRules(
         columns={**before.columns, **names},
         leave_out_self=leave_out_self or before.leave_out_self,
         collapse=collapse or before.collapse,
         queries=queries or before.queries,
         gains=gains or before.gains,
-        named=(*before.named, *(column.strip() for column in (columns or {}).values()), *[collapse] * is_column),
+        named=(*before.named, *named),
         is_nameable=columns is not None or before.is_nameable,
         met=before.met,
     )
     token = _RULES.set(held)
     try:
         yield
-        check_columns_met()
+        check_columns_met(named)
     finally:
         _RULES.reset(token)

@@ -19,7 +19,7 @@ from activeeval.core.design import Design, GradeProbs, Order
 from activeeval.core.design.carried_samples import GRADES, CarriedScheme
 from activeeval.core.design.histories import History
 from activeeval.core.design.methods import find_method
-from activeeval.core.design.orders import shared_hashes
+from activeeval.core.design.orders import shared
 from activeeval.core.design.query_paths import QueryPaths
 from activeeval.core.errors import ActiveEvalError, InputError
 from activeeval.core.grade_models.query_factor import QueryFactor
@@ -226,7 +226,7 @@ def _design(arrays: Arrays) -> Design:
         pool=pool,
         is_nested=method.stage.is_nested,
         query_hashes=query_hashes,
-        hashes=shared_hashes(item_hashes[arrays["order.items"]], arrays.get("order.joined")),
+        hashes=shared(item_hashes[arrays["order.items"]], arrays.get("order.joined")),
         costs=_costs(arrays, pool),
         slopes=arrays.get("order.slopes"),
         floors=arrays.get("order.floors"),

@@ -164,11 +164,13 @@ def imported(rows):
 def test_columns_name_the_fields_that_label_studio_took_from_a_table(folder, capsys):
     (folder / "ls.json").write_text(json.dumps(imported([("q1", "a"), ("q1", "b")])))
     (folder / "half.json").write_text(json.dumps(imported([("q1", "a"), ("q1",)])))
+    (folder / "text.json").write_text(json.dumps([imported([("q1", "a")])[0] | {"data": "q1"}]))
     with reading({"query": "topic", "document": "Passage"}):
         assert labels_of("ls.json").doc_ids.tolist() == ["a", "b"]
     for file, columns, problem in (
         ("ls.json", "judge=completed_by", "ls.json: entry 1: no query_id or qid or query, expected an id, or --col"),
         ("half.json", "query=Topic,document=Passage", "half.json: entry 2: no doc_id or docno or docid or document_id"),
+        ("text.json", "query=Topic", "text.json: entry 1: no query_id or qid or query, expected an id"),
     ):
         assert run_command(["score", file, "q.json", "P@1", "--columns", columns]) == 1
         assert problem in " ".join(capsys.readouterr().err.split())

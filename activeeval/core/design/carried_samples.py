@@ -173,11 +173,10 @@ class CarriedScheme(Scheme):
 
 
 def numbers_of(order: Order, key: np.uint64, versions: Words) -> Floats:
-    """Compute the permanent random number in (0, 1) of every place under a key (the seed), shape (n_places,).
+    """Compute the permanent random number in (0, 1) of every place (item) under a key (the seed), shape (n_places,).
 
     It is that of the item, or in a nested order (which judges prefixes) that of the query. ``versions`` (n_items,)
-    gives an item with a changed text a new number; a query's number does not change then. A place is an item in the
-    judging order of its query.
+    gives an item with a changed text a new number; a query's number does not change then.
     """
     if not order.is_nested:
         return hashed_uniforms(int(key), order.hashes ^ versions[order.items], 1).ravel()
@@ -194,8 +193,7 @@ class EarlierPlaces:
     order : Order
         The order as if no earlier sample existed.
     before, floors : ndarray, shape (n_places,)
-        M, the probability that earlier samples have taken each place, 0 for places that are not wanted; and the least
-        probability of each place after the current sample.
+        M, the probability that earlier samples have taken each place (0: not wanted); its least one after this sample.
     """
 
     order: Order
@@ -222,8 +220,11 @@ class EarlierPlaces:
         if order.joined.any():
             raise InputError("a sample that continues earlier ones judges no pairs: their items change", field="method")
         before = _before(order, in_hand)
-        never = (order.place_rates > 0) & (before == 0) & (most is not None)
-        least = min(LEAST, most / max(float(order.costs[never].sum()), most)) if most and never.any() else 0.0
+        if most is None:
+            return cls(order=order, before=before, floors=before)
+        never = (order.place_rates > 0) & (before == 0)
+        cost = float(order.costs[never].sum())
+        least = min(LEAST, most / cost) if cost > 0 else 0.0
         return cls(order=order, before=before, floors=np.where(never, least, before))
 
     def at(self, threshold: float) -> Floats:

@@ -15,7 +15,7 @@ from activeeval.core.design.orders import Order
 from activeeval.core.design.paired_items import paired_places, shared_by_pairs
 from activeeval.core.design.rates import Ratios, Variances, pooled
 from activeeval.core.design.readings import Reading, check_reaches
-from activeeval.core.design.stages import LEAST_ITEM_SHARE, wanted_places
+from activeeval.core.design.stages import LEAST_ITEM_SHARE, wanted_items, wanted_places
 from activeeval.core.errors import InputError
 from activeeval.core.measures import Measure, Target
 from activeeval.core.measures.ranking_checks import mean_over_nodes
@@ -61,8 +61,7 @@ class Items:
         priority = np.sum([_item_variances(target, beliefs, items)[0] for target in targets], axis=0)
         if not self.in_pairs:
             return wanted_places(targets, known, priority)
-        wanted = np.any([target.matters for target in targets], axis=0) & (known < 0)
-        return paired_places(targets, offsets, items, wanted, priority)
+        return paired_places(targets, offsets, items, wanted_items(targets, known), priority)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs) -> Variances:
         """Compute the variance of each query's value, and the part that each item's unknown label removes.

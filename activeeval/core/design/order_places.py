@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from activeeval.core.design.orders import Order, joined_places, rounded, shared_hashes
+from activeeval.core.design.orders import Order, rounded, shared
 from activeeval.core.kernels import rates
 from activeeval.core.pool import QueryPool, pool_hashes
 from activeeval.core.types import Bools, Floats, Ints, Words
@@ -80,10 +80,6 @@ class OrderPlaces:
             joined=order.joined if order.joined.any() else None,
         )
 
-    def with_pairs(self, joined: Bools) -> OrderPlaces:
-        """Copy the places, with those flagged in ``joined`` (n_places,) judged together with the place before them."""
-        return replace(self, joined=joined)
-
     def all_wanted(self) -> OrderPlaces:
         """Return the same places (items in judging order), all of them wanted."""
         return OrderPlaces.of(self.pool, self.offsets, self.items, np.ones(self.pool.n_items, dtype=np.bool_))
@@ -140,9 +136,6 @@ class OrderPlaces:
             floors[self.matters] = 0.0 if least is None else query_probs[self.open_queries] * least
             place_rates = self.rates_unseen(query_rates, slopes, floors)
         query_hashes, item_hashes = self.hashes or pool_hashes(self.pool)
-        hashes = shared_hashes(item_hashes[self.items], self.joined)
-        second = joined_places(np.repeat(np.arange(self.pool.n_queries), np.diff(self.offsets)), hashes)
-        place_rates[second] = place_rates[second - 1]
         return Order(
             pool=self.pool,
             offsets=self.offsets,
@@ -152,9 +145,9 @@ class OrderPlaces:
             costs=self.costs / unit,
             overheads=self.overheads / unit,
             query_rates=rounded(query_rates),
-            place_rates=rounded(place_rates),
+            place_rates=rounded(shared(place_rates, self.joined)),
             query_hashes=query_hashes,
-            hashes=hashes,
+            hashes=shared(item_hashes[self.items], self.joined),
             slopes=slopes if is_nested else None,
             floors=floors if is_nested else None,
         )

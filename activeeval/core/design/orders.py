@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from activeeval.core.kernels.bundles import OrderArrays
 from activeeval.core.pool import QueryPool
 from activeeval.core.types import Bools, Floats, Ints, Words, sealed
 
+_Values = TypeVar("_Values", Words, Floats)
 LEAST_RATE = 1e-6
 """Least rate of a query relative to the largest, however certain the model is: rounding excludes no query."""
 _RATE_BITS = 20
@@ -172,8 +174,8 @@ class Order:
     @cached_property
     def joined(self) -> Bools:
         """True for each place that is judged together with the one before it, as both have one number, (n_places,)."""
-        joined = np.zeros(self.items.size, dtype=np.bool_)
-        joined[joined_places(self.place_queries, self.hashes)] = True
+        queries, hashes, joined = self.place_queries, self.hashes, np.zeros(self.items.size, dtype=np.bool_)
+        joined[1:] = (hashes[1:] == hashes[:-1]) & (queries[1:] == queries[:-1])
         return sealed(joined, np.bool_)
 
     @cached_property
@@ -230,18 +232,13 @@ class Order:
         return np.nan_to_num(pi), np.nan_to_num(a)
 
 
-def joined_places(queries: Ints, hashes: Words) -> Ints:
-    """List the places with the number of the place before them in their query; both arrays have shape (n_places,)."""
-    return 1 + np.flatnonzero((hashes[1:] == hashes[:-1]) & (queries[1:] == queries[:-1]))
-
-
-def shared_hashes(hashes: Words, joined: Bools | None) -> Words:
-    """Give each place flagged in ``joined`` the hash of the place before it; both arrays have shape (n_places,)."""
+def shared(values: _Values, joined: Bools | None) -> _Values:
+    """Give each place flagged in ``joined`` the value (hash or rate) of the place before it; shapes (n_places,)."""
     if joined is None:
-        return hashes
-    shared = hashes.copy()
-    shared[joined] = hashes[np.flatnonzero(joined) - 1]
-    return shared
+        return values
+    out = values.copy()
+    out[joined] = values[np.flatnonzero(joined) - 1]
+    return out
 
 
 def rounded(rates_of_units: Floats) -> Floats:

@@ -9,6 +9,7 @@ number and so one level.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def paired_places(
     second = np.zeros(pool.n_items, dtype=np.bool_)
     second[items[leads != numbers]] = True
     places = OrderPlaces.of(pool, offsets, items[order], wanted)
-    return places.with_pairs(second[places.items])
+    return replace(places, joined=second[places.items])
 
 
 def shared_by_pairs(variances: Floats, products: Floats, second: Ints, costs: Floats) -> Floats:

@@ -29,7 +29,7 @@ from activeeval.core.measures import Measure, Target
 from activeeval.core.measures.target import common_lists
 from activeeval.core.pool import pool_hashes
 from activeeval.core.results import Moments
-from activeeval.core.types import Floats, Ints, sealed
+from activeeval.core.types import Bools, Floats, Ints, sealed
 
 LEAST_ITEM_SHARE = 0.01
 """Least probability of an item once its query is sampled: limits the weight of one item to a hundred."""
@@ -95,10 +95,12 @@ def wanted_places(targets: Sequence[Target], known: Ints, priority: Floats | Non
     is an item in the judging order of its query.
     """
     offsets, items = common_lists(targets)
-    wanted = np.zeros(known.size, dtype=np.bool_)
-    for target in targets:
-        wanted |= target.matters
-    return OrderPlaces.of(targets[0].pool, offsets, items, wanted & (known < 0), priority)
+    return OrderPlaces.of(targets[0].pool, offsets, items, wanted_items(targets, known), priority)
+
+
+def wanted_items(targets: Sequence[Target], known: Ints) -> Bools:
+    """Flag the items, shape (n_items,), whose label is unknown (``known`` < 0) and can change a target's value."""
+    return np.asarray(np.any([target.matters for target in targets], axis=0) & (known < 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,8 +311,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
     k = _n_regressors(h, most, omega, keep, totals, within)
     rank, reach = _fit(h, k, omega, totals, population, coefficients, lift)
     if reach > _LARGEST_REACH and keep.max() == 0.0 and not _explains(omega, keep, totals, within, coefficients):
-        coefficients[:], lift[:] = plain, 0.0
-        return 0, 0.0
+        rank, lift[:] = 0, 0.0
     reaches_far = rank > 1 and _largest_weight(omega, keep, totals, lift) > _FARTHEST
     if reaches_far and not _explains(omega, keep, totals, within, coefficients):
         coefficients[:] = 0.0
